@@ -1,0 +1,1 @@
+"""Measure first, rewrite second: verified rewrites for slow Python scripts."""

@@ -1,0 +1,91 @@
+"""All that a rule may import.
+
+A rule is one file in ``rules/`` named ``<code>_<name>.py`` (``np201_loops_to_numpy.py``). It holds
+a docstring in three parts, a tuple ``CASES`` and one function decorated with ``@rule``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from .model import (
+    Basis,
+    Candidate,
+    Condition,
+    Edit,
+    Exactness,
+    Match,
+    Refusal,
+    Region,
+    SiteObservation,
+    Source,
+    ValueInfo,
+)
+
+__all__ = [
+    "Basis",
+    "Candidate",
+    "Condition",
+    "Edit",
+    "Exactness",
+    "Ignores",
+    "Match",
+    "Refusal",
+    "Region",
+    "Rewrites",
+    "RuleFunction",
+    "SiteObservation",
+    "Source",
+    "ValueInfo",
+    "rule",
+]
+
+RuleFunction = Callable[[Region], Match | Refusal | None]
+"""None: not this rule's business. Refusal: it is, and here is why not."""
+
+
+@dataclass(frozen=True)
+class Rewrites:
+    """A case the rule must rewrite; executable.
+
+    ``before`` is a module whose hot loop is the outermost loop of the function named ``function``
+    (of the module itself if None). ``inputs`` is a statement block, with ``np``, ``rng`` (a seeded
+    ``numpy.random.Generator``) and ``math`` at hand, that sets ``args`` (a tuple), or, at module
+    level, the names the loop reads. ``contains`` are strings the new text must hold.
+    """
+
+    before: str
+    inputs: str
+    function: str | None = None
+    contains: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ignores:
+    """A case the rule must leave alone, with the reason a guard's comment would give.
+
+    ``reason``: part of the refusal's text, if the rule refuses (rather than ignores) it.
+    """
+
+    before: str
+    because: str
+    inputs: str = "args = ()"
+    function: str | None = None
+    reason: str | None = None
+
+
+def rule(
+    *, needs: Iterable[str] = (), cases: tuple[Rewrites | Ignores, ...]
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Mark the one rule function of a file. Code and name come from the file's name.
+
+    ``needs``: packages every match of the rule imports (``{"numba"}``); the engine skips the rule
+    where the user does not allow them.
+    """
+
+    def mark(function: RuleFunction) -> RuleFunction:
+        function.__gpuadvise_rule__ = (frozenset(needs), cases)  # type: ignore[attr-defined]
+        return function
+
+    return mark

@@ -1,0 +1,1 @@
+"""Types and dependences of loop nests."""

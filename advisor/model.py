@@ -1,0 +1,550 @@
+"""The frozen values that pass from one stage of the journey to the next.
+
+Times are seconds, sizes are bytes, shares are fractions of the bare run in
+``[0, 1]`` unless a name says otherwise. Lines are 1-based, byte offsets are
+0-based offsets into the file's UTF-8 text.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .loopnest.ir import Nest
+
+
+# ---------------------------------------------------------------- what is run
+@dataclass(frozen=True)
+class Target:
+    """A program as the user starts it: ``python SCRIPT ARGS`` or ``python -m MODULE ARGS``."""
+
+    script: Path
+    """Absolute path of the file that runs as ``__main__``."""
+    args: tuple[str, ...] = ()
+    module: str | None = None
+    cwd: Path = field(default_factory=Path.cwd)
+    python: str = "python3"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What follows the interpreter on the command line."""
+        head = ("-m", self.module) if self.module else (str(self.script),)
+        return (*head, *self.args)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Python file as read from disk, with its bytes kept exactly."""
+
+    path: Path
+    data: bytes
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The parsed module. Raises SyntaxError."""
+        return ast.parse(self.data, filename=str(self.path))
+
+    @cached_property
+    def line_starts(self) -> tuple[int, ...]:
+        """Byte offset of each line as ``ast`` counts lines (line 1 is at index 0)."""
+        starts = [0]
+        position = 0
+        for line in self.data.splitlines(keepends=True):
+            position += len(line)
+            starts.append(position)
+        return tuple(starts)
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The text of each line, without line ends."""
+        return tuple(line.decode("utf-8", "replace") for line in self.data.splitlines())
+
+    def offset(self, line: int, column: int) -> int:
+        """Byte offset of an ``ast`` position; ``column`` counts UTF-8 bytes, a BOM is skipped."""
+        bom = 3 if line == 1 and self.data.startswith(b"\xef\xbb\xbf") else 0
+        return self.line_starts[line - 1] + column + bom
+
+    def span(self, node: ast.stmt | ast.expr) -> tuple[int, int]:
+        """Byte range of a node."""
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return (
+            self.offset(node.lineno, node.col_offset),
+            self.offset(node.end_lineno, node.end_col_offset),
+        )
+
+    def text(self, node: ast.stmt | ast.expr) -> str:
+        """The source text of a node, exactly as written."""
+        start, end = self.span(node)
+        return self.data[start:end].decode("utf-8")
+
+
+# ------------------------------------------------------------------- runs
+@dataclass(frozen=True)
+class Exited:
+    """The process ended by itself."""
+
+    code: int
+
+
+@dataclass(frozen=True)
+class Killed:
+    """The process was ended by a signal."""
+
+    signal: int
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """We stopped the process: it ran past ``limit`` seconds."""
+
+    limit: float
+
+
+RunEnd = Exited | Killed | Stopped
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One finished run of the whole program."""
+
+    end: RunEnd
+    wall: float
+    cpu: float
+    """User plus system seconds of the process and the children it waited for."""
+    max_rss: int
+    page_faults: int = 0
+    stdout: bytes | None = None
+    """None where the stream went to the user and was not kept."""
+    stderr: bytes | None = None
+    files: Mapping[str, str] | None = None
+    """Path relative to the scratch root -> content digest, of files the run made or changed
+    (``"removed"`` for those it deleted). None for the real run."""
+
+    @property
+    def ok(self) -> bool:
+        """Ended by itself with status 0."""
+        return self.end == Exited(0)
+
+
+# ---------------------------------------------------------------- profile
+@dataclass(frozen=True)
+class FunctionTime:
+    """Self time of one function, as sampled by scalene, as shares of the whole run."""
+
+    file: Path
+    qualname: str
+    """``"<module>"`` for top-level code."""
+    first_line: int
+    last_line: int
+    python_share: float
+    native_share: float
+    system_share: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """Python, native and waiting time together."""
+        return self.python_share + self.native_share + self.system_share
+
+
+@dataclass(frozen=True)
+class LineTime:
+    """One source line: sampled shares from scalene, exact hits and seconds from line_profiler."""
+
+    file: Path
+    line: int
+    python_share: float = 0.0
+    native_share: float = 0.0
+    system_share: float = 0.0
+    hits: int | None = None
+    seconds: float | None = None
+    """Seconds under line_profiler within its budget; meaningful as a share of its function only."""
+    share: float = 0.0
+    """Best estimate of the line's share of the bare run: scalene's function total, spread over
+    the function's lines as line_profiler measured them."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What the profiled runs said."""
+
+    bare: RunResult
+    functions: tuple[FunctionTime, ...]
+    lines: tuple[LineTime, ...]
+    method: str
+    """Which profilers the shares come from, in words for the report."""
+    partial: bool = False
+    notes: tuple[str, ...] = ()
+
+
+# ----------------------------------------------------- observed values and sites
+@dataclass(frozen=True)
+class ValueInfo:
+    """What was seen of one variable over all observed entries of a site, merged.
+
+    A merged value whose type differed between entries has ``kind == "mixed"``.
+    """
+
+    kind: str
+    """ndarray, list, tuple, bytearray, bool, int, float, complex, str, none, function, module,
+    class, numpy_scalar, object, mixed."""
+    type_name: str
+    """Qualified type name: ``"numpy.ndarray"``, ``"builtins.float"``, ``"__main__.Grid"``."""
+    dtype: str | None = None
+    """NumPy dtype name of arrays and NumPy scalars."""
+    ndim: int | None = None
+    shape: tuple[int | None, ...] | None = None
+    """Extents; None where they differed between entries. Also for regular nested lists."""
+    min_shape: tuple[int, ...] | None = None
+    max_shape: tuple[int, ...] | None = None
+    c_contiguous: bool = False
+    writeable: bool = True
+    minimum: float | int | None = None
+    """Smallest value seen over all entries (elements of arrays and lists, NaN left out)."""
+    maximum: float | int | None = None
+    has_nan: bool = False
+    constant: bool = False
+    """The same scalar value at every entry (then minimum == maximum)."""
+    element: ValueInfo | None = None
+    """Lists and tuples: the merged info of the innermost elements of a regular nesting."""
+    regular: bool = True
+    """Lists of lists: every row has the same length and rows are distinct objects."""
+    target: str | None = None
+    """Functions, classes and modules: qualified name (``"math.sqrt"``, ``"numpy"``,
+    ``"__main__.neighbours"``)."""
+    target_file: Path | None = None
+    """Functions: the file that defines them, when it is Python."""
+    target_line: int | None = None
+    """Functions: line of the ``def`` (or of its first decorator)."""
+
+
+@dataclass(frozen=True)
+class SiteObservation:
+    """Everything seen at the entry of one loop statement (or function)."""
+
+    entries: int
+    observed: int
+    """How many of the entries were looked at (the others only counted)."""
+    values: Mapping[str, ValueInfo]
+    """Locals and used globals by name, used attribute chains by dotted path (``"self.grid"``)."""
+    aliases: tuple[tuple[str, str], ...] = ()
+    """Pairs of array or list names that shared memory (or were one object) at some entry."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in the program where we look: a loop statement, or the entry of a function."""
+
+    file: Path
+    line: int
+    """First line of the statement (a loop), or of the ``def``."""
+    qualname: str
+    """The enclosing function; ``"<module>"`` at top level. For a function site: the function."""
+    is_function: bool = False
+
+    @property
+    def key(self) -> str:
+        """Stable text key, used between processes."""
+        return f"{self.file}:{self.line}:{self.qualname}:{int(self.is_function)}"
+
+
+# -------------------------------------------------------------- diagnosis
+@dataclass(frozen=True)
+class Refusal:
+    """Why something was not rewritten, in words an expert would accept."""
+
+    reason: str
+    """One sentence: ``"iteration i reads what iteration i-1 wrote (line 14)"``."""
+    line: int | None = None
+    suggestion: str | None = None
+    """What the user could change to make it possible."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """A hot loop statement, with what is known of it; what rules look at.
+
+    ``chain`` holds the regions of one hot place from the outermost loop inwards; a rule is asked
+    for each, outermost first, and its first match counts.
+    """
+
+    site: Site
+    source: Source
+    loop: ast.For | ast.While
+    function: ast.FunctionDef | None
+    """The directly enclosing function; None at module level."""
+    class_name: str | None
+    share: float
+    """Share of the bare run spent in this statement, calls included; Amdahl's bound follows."""
+    depth: int
+    """0 for the outermost loop of the chain."""
+    observation: SiteObservation | None
+    nest: Nest | Refusal
+    functions: Mapping[str, ast.FunctionDef] = field(default_factory=dict)
+    """User functions called in the loop, by the name used there, where their source is known."""
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """First and last line."""
+        assert self.loop.end_lineno is not None
+        return self.loop.lineno, self.loop.end_lineno
+
+    @property
+    def max_speedup(self) -> float:
+        """Amdahl: the whole-script speed-up if this region took no time."""
+        return 1.0 / max(1e-9, 1.0 - min(self.share, 1.0 - 1e-9))
+
+
+# -------------------------------------------------------------- candidates
+@dataclass(frozen=True)
+class Edit:
+    """Replace bytes ``[start, end)`` of the original file by ``text``, encoded as UTF-8."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Basis(StrEnum):
+    """How a condition of equality is known."""
+
+    PROVED = "proved"
+    OBSERVED = "observed"
+    ASSUMED = "assumed"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One entry of the precondition ledger."""
+
+    text: str
+    basis: Basis
+    evidence: str = ""
+    """``"line 14"``, ``"101 entries"``."""
+    guarded: bool = False
+    """Observed, and tested at run time by the emitted code, which else runs the original."""
+
+
+class Exactness(StrEnum):
+    """How close the results must be."""
+
+    BITS = "bit for bit"
+    REASSOCIATED = "reassociated sums"
+    LAST_DIGIT = "library functions may differ in the last digit"
+
+
+@dataclass(frozen=True)
+class Match:
+    """What a rule answers: a change of one file, and what its equality rests on."""
+
+    edits: tuple[Edit, ...]
+    why: str
+    """Why the original is slow, one or two sentences for the report."""
+    change: str
+    """What the rewrite does, one line."""
+    needs: frozenset[str] = frozenset()
+    """Packages the new code imports: ``{"numpy"}``, ``{"numba"}``."""
+    ledger: tuple[Condition, ...] = ()
+    exactness: Exactness = Exactness.BITS
+    reduction_length: int = 1
+    """Terms added up in the longest reassociated sum (for the tolerance)."""
+
+    @property
+    def safe(self) -> bool:
+        """True unless the equality rests on something assumed, or observed and not guarded."""
+        return all(
+            c.basis is Basis.PROVED or (c.basis is Basis.OBSERVED and c.guarded)
+            for c in self.ledger
+        )
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A match of one rule on one region, ready to be tried."""
+
+    id: str
+    """Unique within a report: ``"c3"``."""
+    rule: str
+    """Rule code: ``"NB401"``."""
+    region: Region
+    match: Match
+
+
+# ---------------------------------------------------------------- verdicts
+@dataclass(frozen=True)
+class Ratio:
+    """Original time over candidate time, with a bootstrap interval on the ratio of medians."""
+
+    value: float
+    low: float
+    high: float
+    original: tuple[float, ...]
+    """Raw times of the original, seconds."""
+    candidate: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ErrorSize:
+    """Largest deviation of any compared number."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+    ulp: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """No deviation at all."""
+        return self.absolute == 0.0 and self.ulp == 0.0
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Executed on real states and compared equal."""
+
+    speedup: Ratio
+    """Region level: of the call or statement that was replayed; script level: of the script."""
+    error: ErrorSize
+    states: int
+    """How many recorded program states (calls) it was compared on; 0 for a whole script."""
+    compared: str
+    """What was compared, in words."""
+    first_call: float = 0.0
+    """Seconds the candidate's first call took beyond its steady state (imports, compilation)."""
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Executed, and something came out different."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class NotFaster:
+    """Equal, but it does not gain."""
+
+    speedup: Ratio
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Inconclusive:
+    """Measured, but the noise or the budget allows no verdict."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Crashed:
+    """The rewritten code raised or died where the original did not."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """Stopped: it ran past its limit."""
+
+    limit: float
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """Could not be executed here."""
+
+    why: str
+
+
+Verdict = Verified | Mismatch | NotFaster | Inconclusive | Crashed | TimedOut | Unavailable
+
+
+# ----------------------------------------------------------------- report
+@dataclass(frozen=True)
+class Trial:
+    """A candidate with what came of it."""
+
+    candidate: Candidate
+    region_verdict: Verdict
+    """On the program's own states (fork at the hot call)."""
+    script_verdict: Verdict | None = None
+    """Whole script, this candidate alone; None where it was not run."""
+    predicted_script_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One hot region for which at least one candidate was tried."""
+
+    region: Region
+    winner: Trial | None
+    """The trial whose edits are in the patch; None if no trial was good enough."""
+    others: tuple[Trial, ...]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A hot region, or a rule on it, that was left alone, and why."""
+
+    region: Region
+    rule: str | None
+    """None: no rule could look at it."""
+    refusal: Refusal
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where it ran."""
+
+    node: str
+    system: str
+    cpu: str
+    cores: int
+    memory: int
+    python: str
+    packages: Mapping[str, str]
+    gpus: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """Wall seconds a stage of the tool took."""
+
+    stage: str
+    seconds: float
+
+
+class Outcome(StrEnum):
+    """How the journey ended; the CLI's exit code follows from it."""
+
+    ADVICE = "advice found"
+    NOTHING = "nothing to gain"
+    SCRIPT_FAILED = "script failed"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a renderer needs; built once, never changed."""
+
+    target: Target
+    machine: Machine
+    started: str
+    """Local time, ISO 8601."""
+    outcome: Outcome
+    message: str
+    """One line that says how it ended."""
+    profile: Profile | None = None
+    sources: Mapping[Path, Source] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    script_verdict: Verdict | None = None
+    """The whole script with exactly the patch below."""
+    patched: Mapping[Path, bytes] = field(default_factory=dict)
+    """New content of every file the patch changes."""
+    notes: tuple[str, ...] = ()
+    costs: tuple[StageCost, ...] = ()
+    partial: bool = False

@@ -1,0 +1,1 @@
+"""Runs of the user's program and what they showed."""

@@ -1,0 +1,1 @@
+"""Execute and compare."""
