@@ -1,1 +1,5 @@
 """Measure first, rewrite second: verified rewrites for slow Python scripts."""
+
+from importlib.metadata import version
+
+__version__ = version("gpuadvise")

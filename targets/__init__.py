@@ -1,1 +1,90 @@
-"""The bundled example programs."""
+"""The bundled example programs: a catalogue, and a way to copy them.
+
+Every other file of this folder is a program that runs on its own. It is data to gpuadvise: nothing
+here imports it.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent
+
+_DEFAULT_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "life_naive": ("200", "100"),
+    "life_roll": ("300", "1103"),
+    "mandelbrot": ("720", "300"),
+    "heat": ("150", "240"),
+    "pairwise": ("1800", "3"),
+    "module_filter": ("1200000",),
+    "grid_lists": ("90", "1200"),
+    "refused": ("6000000",),
+    "already_fast": ("1024", "20"),
+}
+"""What each program takes when it is started without arguments; also the order of the list."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One bundled program."""
+
+    name: str
+    """Its file name without ``.py``."""
+    file: Path
+    summary: str
+    """First line of its docstring."""
+    arguments: tuple[str, ...]
+    """The sizes it uses when started without arguments, as they would be typed."""
+
+    @property
+    def source(self) -> str:
+        """The program's text."""
+        return self.file.read_text(encoding="utf-8")
+
+
+class UnknownExample(ValueError):
+    """There is no bundled program of that name."""
+
+
+@cache
+def catalogue() -> tuple[Example, ...]:
+    """All bundled programs, the first journey's example first."""
+    return tuple(_example(name, arguments) for name, arguments in _DEFAULT_ARGUMENTS.items())
+
+
+def get(name: str) -> Example:
+    """The program called ``name`` (``life_naive`` or ``life_naive.py``).
+
+    Raises UnknownExample, with the names there are.
+    """
+    wanted = name.removesuffix(".py").replace("-", "_")
+    for example in catalogue():
+        if example.name == wanted:
+            return example
+    names = ", ".join(example.name for example in catalogue())
+    raise UnknownExample(f"no example is called {name!r}; there are: {names}")
+
+
+def copy(name: str, folder: Path) -> Path:
+    """Write the program into ``folder`` (made if need be) and return the new file's path.
+
+    Raises UnknownExample, FileExistsError if a file of that name is there (nothing is
+    overwritten), and OSError where the folder cannot be written.
+    """
+    example = get(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / example.file.name
+    # "x": an example the user has already edited must survive a second copy.
+    with path.open("x", encoding="utf-8", newline="") as handle:
+        handle.write(example.source)
+    return path
+
+
+def _example(name: str, arguments: tuple[str, ...]) -> Example:
+    file = _FOLDER / f"{name}.py"
+    docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    summary = docstring.partition("\n")[0]
+    return Example(name, file, summary, arguments)

@@ -74,6 +74,8 @@ class Const(Expr):
     """A literal, or a name proved constant."""
 
     value: bool | int | float | complex
+    name: str | None = field(default=None, compare=False)
+    """The user's name for it (``N = 200`` at module level, never bound again): print that."""
 
 
 @dataclass(frozen=True)
@@ -261,6 +263,8 @@ class ScalarInput:
     """Extents ``(array, axis)`` it equals: proved by the code (``n, m = grid.shape``)."""
     seen_equal: tuple[tuple[str, int], ...] = ()
     """Extents it equalled at every observed entry, without a proof."""
+    literal: bool | int | float | complex | None = None
+    """Its value, where the code proves it: assigned once, from a literal, before the nest."""
 
 
 @dataclass(frozen=True)
@@ -297,6 +301,9 @@ class ArrayInput:
     allocation: Allocation | None = None
     aliases: tuple[str, ...] = ()
     """Other arrays of the nest with which it shared memory at some entry."""
+    extents: tuple[Expr | None, ...] = ()
+    """Extents proved by the code, one an axis (``np.zeros((n, m))`` gives ``n`` and ``m``), over
+    scalars that still have the value they had then. Empty if nothing is proved."""
 
 
 @dataclass(frozen=True)
@@ -318,6 +325,14 @@ class Nest:
     """Index names that are not in the user's text."""
     entries: int = 0
     """How many entries the observations rest on."""
+    joined: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    """Privates whose type differs between paths, with all the types they take, the one at entry
+    included (``s = 0.0`` before, ``s += a[i]`` inside: float, float64). ``privates`` holds the
+    join. It is exact for every read in the nest, but a live-out keeps the type of its last
+    assignment."""
+    relies_on: tuple[Expr, ...] = ()
+    """Conditions on extents at entry that the lowering took from the observation and the code
+    does not prove (``zip`` of equally long arrays, rows of three): guard them."""
 
 
 # -------------------------------------------------------------- traversal

@@ -1,0 +1,6 @@
+"""``python -m gpuadvise``."""
+
+from .cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,304 @@
+"""Makes rules' cases executable: from source text and arguments to the regions a rule looks at.
+
+The text is run once with its loops instrumented, so that the observations are those of a real
+run. Used by ``gpuadvise explain`` and by the tests; it executes the text in this process.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from .api import Ignores, Rewrites, RuleFunction
+from .loopnest.lower import lower
+from .model import Match, Refusal, Region, Site, SiteObservation, Source, ValueInfo
+from .observe.lookup import MISSING, helper_values, resolve, used_chains
+from .observe.values import describe, merge
+from .patch import apply_edits
+
+Function = ast.FunctionDef
+Loop = ast.For | ast.While
+
+_OBSERVE = "__gpuadvise_observe__"
+_NO_OBSERVATION = Refusal("the loop was not reached while it was observed")
+
+
+# -------------------------------------------------------------------- regions
+def region_for(
+    text: str, function: str | None, args: tuple[Any, ...] = (), *, path: Path | None = None
+) -> Region:
+    """The region of the outermost loop of a function, observed while it runs on ``args``.
+
+    ``function`` is a name in the module ``text``, ``"Grid.step"`` for a method (``args[0]`` is
+    then the instance), None for a loop at module level, which sees ``args`` not at all. The
+    arguments are copied first. Where a function has several loops one after the other, the first
+    one counts. Raises LookupError if there is no such function or no loop.
+
+        region = region_for(source_text, "smooth", (np.zeros(5), np.ones(5)))
+        match = rule_function(region)
+    """
+    return chain_for(text, function, args, path=path)[0]
+
+
+def chain_for(
+    text: str,
+    function: str | None,
+    args: tuple[Any, ...] = (),
+    *,
+    path: Path | None = None,
+    inputs: str = "",
+) -> tuple[Region, ...]:
+    """Like `region_for`, with the loops inside the outermost one as regions of their own.
+
+    ``inputs``: statements with ``np``, ``rng`` and ``math`` at hand that set ``args`` in the
+    module's own namespace or, for a loop at module level, names that the module finds set.
+    """
+    source = Source(path or Path("case.py").absolute(), text.encode("utf-8"))
+    owner, class_name = _find(source.tree, function)
+    loops = _hot_loops(source.tree if owner is None else owner, function)
+    observer = _Observer(source, loops)
+    _observe(source, observer, function, args, inputs)
+    return tuple(
+        _region(source, loop, depth, owner, class_name, function, observer)
+        for depth, loop in enumerate(loops)
+    )
+
+
+def _region(
+    source: Source,
+    loop: Loop,
+    depth: int,
+    owner: Function | None,
+    class_name: str | None,
+    function: str | None,
+    observer: _Observer,
+) -> Region:
+    observation = observer.observation(loop)
+    functions = helpers_of(loop, source.tree, class_name)
+    return Region(
+        site=Site(source.path, loop.lineno, function or "<module>"),
+        source=source,
+        loop=loop,
+        function=owner,
+        class_name=class_name,
+        share=0.99,
+        depth=depth,
+        observation=observation,
+        nest=lower(
+            loop, source=source, function=owner, observation=observation, functions=functions
+        )
+        if observation is not None
+        else _NO_OBSERVATION,
+        functions=functions,
+    )
+
+
+def _find(tree: ast.Module, function: str | None) -> tuple[Function | None, str | None]:
+    """The function's definition and its class. Raises LookupError."""
+    if function is None:
+        return None, None
+    scope: ast.Module | ast.ClassDef | Function = tree
+    class_name = None
+    for name in function.split("."):
+        inner = [n for n in ast.walk(scope) if isinstance(n, Function | ast.ClassDef)]
+        found = next((n for n in inner if n.name == name and n is not scope), None)
+        if found is None:
+            raise LookupError(f"no function {function!r}")
+        class_name = found.name if isinstance(found, ast.ClassDef) else class_name
+        scope = found
+    if not isinstance(scope, Function):
+        raise LookupError(f"{function!r} is no function")
+    return scope, class_name
+
+
+def _hot_loops(scope: ast.Module | Function, name: str | None) -> tuple[Loop, ...]:
+    """The first loop of the scope and the loops in it, outermost first."""
+    for node in _same_scope(scope):
+        if isinstance(node, Loop):
+            return tuple(n for n in (node, *_same_scope(node)) if isinstance(n, Loop))
+    raise LookupError(f"no loop in {name or 'the module'}")
+
+
+def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """What is below a node in source order, without the bodies of functions and classes."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, Function | ast.ClassDef | ast.Lambda | ast.AsyncFunctionDef):
+            yield child
+            yield from _same_scope(child)
+
+
+def helpers_of(
+    loop: ast.AST, tree: ast.Module, class_name: str | None
+) -> dict[str, ast.FunctionDef]:
+    """The module's functions and the class's methods that a loop calls, helpers' helpers too."""
+    functions = {n.name: n for n in tree.body if isinstance(n, Function)}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == class_name:
+            functions |= {f"self.{n.name}": n for n in node.body if isinstance(n, Function)}
+    found: dict[str, ast.FunctionDef] = {}
+    todo: list[ast.AST] = [loop]
+    while todo:
+        for node in ast.walk(todo.pop()):
+            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if name in functions and name not in found:
+                found[name] = functions[name]
+                todo.append(functions[name])
+    return found
+
+
+# ---------------------------------------------------------------- observation
+@dataclass
+class _Observer:
+    """Collects what the instrumented loops report."""
+
+    source: Source
+    loops: tuple[Loop, ...]
+    values: dict[int, dict[str, ValueInfo]] = field(default_factory=dict)
+    entries: dict[int, int] = field(default_factory=dict)
+    aliases: dict[int, set[tuple[str, str]]] = field(default_factory=dict)
+
+    def __call__(self, number: int, local: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+        """One entry of loop ``number``."""
+        self.entries[number] = self.entries.get(number, 0) + 1
+        chains = used_chains(self.loops[number])
+        found = resolve(chains, local, names)
+        user_files = frozenset({str(self.source.path)})
+        for chain, value in list(found.items()):
+            for name, inner in helper_values(chain, value, user_files):
+                if inner is MISSING:  # an attribute of the object the method was called on
+                    found |= resolve(used_chains(ast.parse(name)), local, names)
+                else:
+                    found.setdefault(name, inner)
+        self._merge(number, found)
+
+    def _merge(self, number: int, found: Mapping[str, Any]) -> None:
+        seen = self.values.setdefault(number, {})
+        for name, value in found.items():
+            info = describe(value)
+            seen[name] = merge(seen[name], info) if name in seen else info
+        shared = self.aliases.setdefault(number, set())
+        for (a, x), (b, y) in combinations(found.items(), 2):
+            if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
+                if np.shares_memory(x, y):
+                    shared.add((a, b))
+            elif x is y and isinstance(x, list | bytearray):
+                shared.add((a, b))
+
+    def observation(self, loop: Loop) -> SiteObservation | None:
+        """What was seen of a loop; None if it was never reached."""
+        number = self.loops.index(loop)
+        if number not in self.entries:
+            return None
+        count = self.entries[number]
+        aliases = tuple(sorted(self.aliases[number]))
+        return SiteObservation(count, count, self.values[number], aliases)
+
+
+class _Instrument(ast.NodeTransformer):
+    """Puts a call of the observer before each of the loops."""
+
+    def __init__(self, lines: Mapping[tuple[int, int], int]) -> None:
+        self.lines = lines
+
+    def visit(self, node: ast.AST) -> Any:
+        self.generic_visit(node)
+        number = self.lines.get((getattr(node, "lineno", 0), getattr(node, "col_offset", 0)))
+        if number is None or not isinstance(node, Loop):
+            return node
+        call = ast.parse(f"{_OBSERVE}({number}, locals(), globals())").body[0]
+        return [ast.copy_location(call, node), node]
+
+
+def _observe(
+    source: Source,
+    observer: _Observer,
+    function: str | None,
+    args: tuple[Any, ...],
+    inputs: str,
+) -> None:
+    """Run the text once with the observer in front of its loops."""
+    lines = {(loop.lineno, loop.col_offset): n for n, loop in enumerate(observer.loops)}
+    tree = ast.fix_missing_locations(_Instrument(lines).visit(ast.parse(source.data)))
+    code = compile(tree, str(source.path), "exec", dont_inherit=True)
+    try:
+        execute(code, function, copy.deepcopy(args), inputs, {_OBSERVE: observer})
+    except Exception:
+        # Code of a case may raise, as a user's may; what was seen until then is what counts.
+        if not observer.entries:
+            raise
+
+
+def execute(
+    code: CodeType,
+    function: str | None,
+    args: tuple[Any, ...] = (),
+    inputs: str = "",
+    names: dict[str, Any] | None = None,
+    seed: int = 0,
+) -> tuple[Any, dict[str, Any]]:
+    """Run a case's module and function; its result and the module's namespace afterwards.
+
+    The arguments as the function left them are under ``"args"`` in the namespace.
+    """
+    names = {} if names is None else names
+    tools = {"np": np, "math": math, "rng": np.random.default_rng(seed)}
+    setting = compile(inputs, "inputs", "exec", dont_inherit=True)
+    if function is None:
+        names |= {"__name__": "__main__"} | tools
+        exec(setting, names)
+        exec(code, names)
+        return None, names
+    names["__name__"] = "case"
+    exec(code, names)
+    given = dict(names) | tools | {"args": args}
+    exec(setting, given)
+    names["args"] = given["args"]
+    return call(names, function, given["args"]), names
+
+
+def call(names: Mapping[str, Any], function: str, args: tuple[Any, ...]) -> Any:
+    """Call a function of an executed module by its dotted name."""
+    first, *rest = function.split(".")
+    target = names[first]
+    for name in rest:
+        target = getattr(target, name)
+    return target(*args)
+
+
+# ---------------------------------------------------------------------- cases
+def case_regions(case: Rewrites | Ignores, path: Path | None = None) -> tuple[Region, ...]:
+    """The chain of regions of a case, outermost first."""
+    return chain_for(case.before, case.function, path=path, inputs=case.inputs)
+
+
+def first_match(
+    function: RuleFunction, chain: tuple[Region, ...]
+) -> tuple[Region, Match] | tuple[Refusal, ...]:
+    """The first match along a chain, or all refusals."""
+    refusals: list[Refusal] = []
+    for region in chain:
+        answer = function(region)
+        if isinstance(answer, Match):
+            return region, answer
+        if answer is not None:
+            refusals.append(answer)
+    return tuple(refusals)
+
+
+def rewritten(function: RuleFunction, case: Rewrites, path: Path | None = None) -> str | None:
+    """The case's text after the rule; None if the rule leaves it alone."""
+    found = first_match(function, case_regions(case, path))
+    match found:
+        case (Region() as region, Match() as match):
+            return apply_edits(region.source, match.edits).decode("utf-8")
+        case _:
+            return None

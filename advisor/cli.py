@@ -1,0 +1,290 @@
+"""The command line: options to values, errors to exit codes, and no logic of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from . import __version__
+from .errors import UsageProblem, UserError
+from .model import Outcome, Report
+from .options import BACK_ENDS, Options, parse_allow
+
+EXIT_HELP = (
+    "Exit status: 0 advice found (or applied), 1 nothing to gain, 2 usage, "
+    "3 the script failed, 4 internal error, 130 interrupted."
+)
+TOOLS_HELP = (
+    "Other commands: [bold]gpuadvise undo[/] (restore what the last --apply changed), "
+    "[bold]rules[/] (the table of rules), [bold]explain CODE[/] (a rule's page), "
+    "[bold]examples[/] (list, show, copy the bundled scripts), "
+    "[bold]doctor[/] (what works on this machine). "
+    "For a script with one of these names write ./rules, or -- before it."
+)
+
+
+class ExitCode(IntEnum):
+    """What the process returns; part of the contract with scripts that call us."""
+
+    ADVICE = 0
+    NOTHING = 1
+    USAGE = 2
+    SCRIPT_FAILED = 3
+    INTERNAL = 4
+    INTERRUPTED = 130
+
+
+advise_app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+tools_app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="rich")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of the ``gpuadvise`` command. Raises SystemExit with an `ExitCode`."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    tool = arguments[:1] and arguments[0] in TOOLS
+    app, arguments = (tools_app, arguments) if tool else (advise_app, protect_script(arguments))
+    try:
+        app(arguments, prog_name="gpuadvise")
+    except KeyboardInterrupt:
+        complain("interrupted; nothing was changed")
+        raise SystemExit(ExitCode.INTERRUPTED) from None
+    except BrokenPipeError:
+        # Whoever read our output has gone (`gpuadvise rules | head`): no traceback at shutdown.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(ExitCode.ADVICE) from None
+    except UsageProblem as problem:
+        complain(str(problem))
+        raise SystemExit(ExitCode.USAGE) from None
+    except UserError as problem:
+        complain(str(problem))
+        raise SystemExit(ExitCode.SCRIPT_FAILED) from None
+    except Exception as error:  # the boundary: a bug of ours must not bury the user in a traceback
+        complain(f"internal error: {type(error).__name__}: {error}")
+        if os.environ.get("GPUADVISE_DEBUG"):
+            raise
+        complain("please report it, with what GPUADVISE_DEBUG=1 prints; your files are unchanged")
+        raise SystemExit(ExitCode.INTERNAL) from None
+
+
+def protect_script(arguments: list[str]) -> list[str]:
+    """Put ``--`` where the script's own arguments begin, so that they are never taken for ours."""
+    position = 0
+    while position < len(arguments):
+        argument = arguments[position]
+        if argument == "--":
+            return arguments
+        if argument == "-m" and position + 1 < len(arguments):
+            return [*arguments[: position + 2], "--", *arguments[position + 2 :]]
+        if not argument.startswith("-") or argument == "-":
+            return [*arguments[:position], "--", *arguments[position:]]
+        position += 2 if argument in VALUE_OPTIONS else 1
+    return arguments
+
+
+VALUE_OPTIONS = frozenset(
+    {"--patch", "--json", "--allow", "--budget", "--time-limit", "--min-speedup"}
+)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        typer.echo(f"gpuadvise {__version__}")
+        raise typer.Exit()
+
+
+@advise_app.command(
+    no_args_is_help=True,
+    epilog=f"{TOOLS_HELP}\n\n{EXIT_HELP}",
+)
+def advise(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SCRIPT [ARGS]...",
+            help="The script to look at, and its own arguments: all that follows SCRIPT is its.",
+        ),
+    ] = None,
+    module: Annotated[
+        str | None, typer.Option("-m", metavar="MODULE", help="A module instead of a script.")
+    ] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Write the verified rewrites into the files.")
+    ] = False,
+    patch: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write them as one unified diff (git apply, patch -p1)."),
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the whole report as JSON.")
+    ] = None,
+    allow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help=f"Packages the rewrites may use, of {','.join(BACK_ENDS)} "
+            "(default: all that are installed).",
+        ),
+    ] = None,
+    unsafe: Annotated[
+        bool,
+        typer.Option("--unsafe", help="Also rewrites whose equality is assumed in part."),
+    ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", min=0.0, help="Bound on all runs after the first together."
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.1,
+            help="Stop the script there in every run, and advise on what was seen.",
+        ),
+    ] = None,
+    min_speedup: Annotated[
+        float,
+        typer.Option(metavar="X", min=1.0, help="Least gain of the whole script worth offering."),
+    ] = 1.1,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the outcome.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also what was not rewritten, in full.")
+    ] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colours.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show version.")
+    ] = False,
+) -> None:
+    """Run SCRIPT, find the lines where its time goes, and try rewrites that make it faster.
+
+    The script runs once as usual. All other runs happen in a scratch copy. Every rewrite offered
+    was executed on the script's own data, compared with the original, and timed against it.
+    Files change only under [bold]--apply[/], and [bold]gpuadvise undo[/] restores them.
+    """
+    from .journey import journey  # numpy and the profilers load only when they are needed
+
+    options = Options(
+        allow=parse_allow(allow),
+        unsafe=unsafe,
+        budget=budget,
+        time_limit=time_limit,
+        min_speedup=min_speedup,
+        verbose=verbose,
+    )
+    console = report_console(no_color)
+    report = journey(
+        tuple(command or ()),
+        module,
+        options,
+        console,
+        apply=apply,
+        patch=patch,
+        json=json,
+        quiet=quiet,
+    )
+    raise typer.Exit(exit_code(report))
+
+
+def exit_code(report: Report) -> ExitCode:
+    """The status that tells how the journey ended."""
+    match report.outcome:
+        case Outcome.ADVICE:
+            return ExitCode.ADVICE
+        case Outcome.NOTHING:
+            return ExitCode.NOTHING
+        case Outcome.SCRIPT_FAILED:
+            return ExitCode.SCRIPT_FAILED
+
+
+@tools_app.command()
+def undo() -> None:
+    """Restore the files that the last --apply below this folder changed."""
+    from .undo import undo as restore
+
+    for path in restore(Path.cwd()):
+        typer.echo(f"restored {path}")
+
+
+@tools_app.command()
+def rules() -> None:
+    """Show the table of rules."""
+    from .registry import table
+
+    Console().print(table())
+
+
+@tools_app.command()
+def explain(code: Annotated[str, typer.Argument(metavar="CODE", help="For example NP201.")]) -> None:
+    """Show the page of one rule: what it rewrites, why that is faster, what it leaves alone."""
+    from .registry import explain as page
+
+    Console().print(page(code))
+
+
+@tools_app.command()
+def examples(
+    name: Annotated[str | None, typer.Argument(metavar="NAME")] = None,
+    copy: Annotated[
+        Path | None, typer.Option("--copy", metavar="DIR", help="Copy it into this folder.")
+    ] = None,
+) -> None:
+    """List the bundled scripts; show one; copy one into a folder."""
+    from .targets import catalogue
+    from .targets import copy as copy_example
+
+    known = {example.name: example for example in catalogue()}
+    if name is None:
+        wanted = copy is not None
+        if wanted:
+            raise UsageProblem("say which example to copy: gpuadvise examples NAME --copy DIR")
+        table = Table("name", "what it is", box=None, pad_edge=False)
+        for example in known.values():
+            table.add_row(example.name, example.summary)
+        Console().print(table)
+        return
+    if name not in known:
+        raise UsageProblem(f"no example is called {name!r}; there are: {', '.join(known)}")
+    if copy is None:
+        typer.echo(known[name].path.read_text(encoding="utf-8"), nl=False)
+        return
+    typer.echo(f"wrote {copy_example(name, copy)}")
+
+
+@tools_app.command()
+def doctor() -> None:
+    """Say what works on this machine, what is missing, and how to get it."""
+    from .observe.machine import checks
+
+    console = Console()
+    table = Table("", "what", "found", box=None, pad_edge=False)
+    found = checks()
+    for check in found:
+        detail = check.detail if not check.remedy else f"{check.detail}\n[bold]{check.remedy}[/]"
+        table.add_row(f"[{STATE_STYLE[check.state]}]{check.state}[/]", check.name, detail)
+    console.print(table)
+    if any(check.state == "broken" for check in found):
+        raise typer.Exit(ExitCode.NOTHING)
+
+
+STATE_STYLE = {"ok": "green", "missing": "magenta", "broken": "bold red", "optional": "cyan"}
+TOOLS = frozenset({"undo", "rules", "explain", "examples", "doctor"})
+
+
+def report_console(no_color: bool) -> Console:
+    """Where reports go: standard error, so that the script's own output stays a clean pipe."""
+    return Console(stderr=True, no_color=no_color or None, highlight=False)
+
+
+def complain(text: str) -> None:
+    """One line on standard error."""
+    print(f"gpuadvise: {text}", file=sys.stderr)

@@ -1,0 +1,181 @@
+"""Calls of pure functions on arrays: which NumPy function is the same, and where it is not."""
+
+from __future__ import annotations
+
+from ...loopnest.ir import Call, Const, Expr, Kind
+from .normalise import NotVectorisable
+from .ranges import Ranges
+from .session import Context, Session
+from .values import ATOM, Value, cast, compare, dtype_text, natural_dtype
+
+_SAME = {
+    "math.sqrt": "sqrt", "math.sin": "sin", "math.cos": "cos", "math.fabs": "fabs",
+    "math.radians": "", "math.degrees": "", "math.isnan": "isnan", "math.isinf": "isinf",
+    "math.isfinite": "isfinite", "math.copysign": "copysign",
+    "numpy.sqrt": "sqrt", "numpy.abs": "abs", "numpy.absolute": "abs", "numpy.fabs": "fabs",
+    "numpy.maximum": "maximum", "numpy.minimum": "minimum", "numpy.floor": "floor",
+    "numpy.ceil": "ceil", "numpy.trunc": "trunc", "numpy.rint": "rint", "numpy.sign": "sign",
+    "numpy.square": "square", "numpy.isnan": "isnan", "numpy.isinf": "isinf",
+    "numpy.isfinite": "isfinite", "numpy.negative": "negative", "numpy.copysign": "copysign",
+}  # fmt: skip
+"""Functions whose array form gives the same bits as the scalar one."""
+
+_LAST_DIGIT = frozenset(
+    "exp log tan tanh sinh cosh asin acos atan atan2 log2 log10 log1p expm1 pow hypot exp2 "
+    "arcsin arccos arctan arctan2 arcsinh arccosh arctanh power cbrt erf gamma lgamma sin cos "
+    "asinh acosh atanh".split()
+)
+
+_DOMAIN = {"math.sqrt": "negative", "numpy.sqrt": "negative"}
+
+
+def call_value(session: Session, expr: Call, context: Context) -> Value:
+    """The value of a call over the axes."""
+    from .expressions import evaluate
+
+    values = [evaluate(session, a, context) for a in expr.args]
+    if not any(v.is_array for v in values):
+        return _scalar_call(session, expr, values)
+    axes = frozenset().union(*(v.axes for v in values))
+    name = expr.function
+    if name in ("min", "max"):
+        return _extreme(session, expr, values, axes)
+    if name == "abs":
+        dtype = values[0].dtype
+        text = f"{session.np}.abs({values[0].text})"
+        return Value(text, ATOM, expr.type, dtype, axes, True)
+    if name in ("int", "float", "bool") or name.startswith("numpy.") and _is_cast(name):
+        return _cast(session, expr, values[0], context)
+    if name in ("math.floor", "math.ceil", "math.trunc"):
+        return _rounded(session, expr, values[0])
+    if name in ("math.radians", "math.degrees"):
+        raise NotVectorisable(f"{name}() has no NumPy form with the same bits", expr.line)
+    if name in _SAME:
+        _check_domain(session, expr, context)
+        return _ufunc(session, expr, _SAME[name], values, axes)
+    if name.rpartition(".")[2] in _LAST_DIGIT:
+        raise NotVectorisable(
+            f"{name}() on arrays may differ from the scalar function in the last digit", expr.line
+        )
+    raise NotVectorisable(f"{name}() has no array form", expr.line)
+
+
+def _scalar_call(session: Session, expr: Call, values: list[Value]) -> Value:
+    module, _, name = expr.function.rpartition(".")
+    text = name
+    if module:
+        local = {full: local for local, full in session.nest.modules.items()}
+        if expr.function in local:
+            text = local[expr.function]
+        elif module in local:
+            text = f"{local[module]}.{name}"
+        else:
+            raise NotVectorisable(f"{expr.function} has no name here", expr.line)
+    arguments = ", ".join(v.text for v in values)
+    return Value(f"{text}({arguments})", ATOM, expr.type, expr.type.dtype)
+
+
+def _ufunc(
+    session: Session, expr: Call, name: str, values: list[Value], axes: frozenset[str]
+) -> Value:
+    dtype = natural_dtype(expr.type)
+    cast_values = []
+    for value in values:
+        # math.sqrt(3) of an integer goes through a double; so does the array's cast.
+        cast_values.append(
+            cast(value, dtype, session.np)
+            if expr.type.kind is Kind.FLOAT and value.dtype != dtype
+            else value
+        )
+    text = f"{session.np}.{name}({', '.join(v.text for v in cast_values)})"
+    return Value(text, ATOM, expr.type, dtype, axes, True)
+
+
+def _check_domain(session: Session, expr: Call, context: Context) -> None:
+    if expr.function not in _DOMAIN:
+        if expr.function in ("math.sin", "math.cos"):
+            # math.sin(inf) raises ValueError, numpy.sin(inf) is nan with a warning.
+            raise NotVectorisable(
+                f"{expr.function}() raises for infinite arguments, NumPy does not", expr.line
+            )
+        return
+    ranges = Ranges(session, context)
+    found = ranges.interval(expr.args[0])
+    if found.low is not None and found.low >= 0:
+        ranges.commit()
+        return
+    if expr.function == "math.sqrt":
+        raise NotVectorisable("math.sqrt() raises for negative arguments", expr.line)
+    if context.narrowed or session.warns:
+        raise NotVectorisable(
+            "a root of a negative number where the condition leaves it out", expr.line
+        )
+
+
+def _is_cast(name: str) -> bool:
+    short = name.rpartition(".")[2]
+    return short in (
+        "float64", "float32", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32",
+        "uint64", "bool_", "double", "single", "intp", "int_",
+    )  # fmt: skip
+
+
+def _cast(session: Session, expr: Call, value: Value, context: Context) -> Value:
+    source, target = value.type.kind, expr.type.kind
+    dtype = natural_dtype(expr.type)
+    if target is Kind.BOOL:
+        if source is Kind.BOOL:
+            return Value(value.text, value.level, expr.type, "bool", value.axes, value.fresh)
+        zero = Value("0", ATOM, expr.args[0].type, None)
+        return compare("!=", value, zero, expr.type)
+    if source is Kind.FLOAT and target is Kind.INT:
+        # int(nan) raises, int(1e30) is exact in Python.
+        raise NotVectorisable("floats are cut to integers", expr.line)
+    if target is Kind.INT and source is Kind.INT and value.dtype != dtype and value.is_array:
+        if session.narrow:
+            return value
+        if expr.type.is_python:
+            return cast(value, dtype, session.np)
+        raise NotVectorisable("integers are cast to another width", expr.line)
+    changed = cast(value, dtype, session.np)
+    return Value(changed.text, changed.level, expr.type, changed.dtype, value.axes, changed.fresh)
+
+
+def _rounded(session: Session, expr: Call, value: Value) -> Value:
+    # math.floor gives a Python int of any size, and raises for nan and inf.
+    raise NotVectorisable(f"{expr.function}() makes integers of floats", expr.line)
+
+
+def _extreme(
+    session: Session, expr: Call, values: list[Value], axes: frozenset[str]
+) -> Value:
+    """``min(a, b)`` keeps ``a`` unless ``b < a``: NaN and signed zeros follow from that."""
+    dtype = natural_dtype(expr.type)
+    if expr.type.kind in (Kind.INT, Kind.BOOL):
+        name = "minimum" if expr.function == "min" else "maximum"
+        result = values[0].text
+        width = next((d for d in session.narrow.values()), None)
+        if width is None:
+            values = [cast(v, dtype, session.np) for v in values]
+        result = values[0].text
+        for value in values[1:]:
+            result = f"{session.np}.{name}({result}, {value.text})"
+        return Value(result, ATOM, expr.type, width or dtype, axes, True)
+    op = "<" if expr.function == "min" else ">"
+    current = cast(values[0], dtype, session.np)
+    for value in values[1:]:
+        other = cast(value, dtype, session.np)
+        test = compare(op, other, current, expr.type)
+        text = f"{session.np}.where({test.text}, {other.text}, {current.text})"
+        current = Value(text, ATOM, expr.type, dtype, axes, True)
+    return current
+
+
+def constant_value(expr: Expr) -> object:
+    """The value of a literal, None for anything else."""
+    return expr.value if isinstance(expr, Const) else None
+
+
+def cast_text(session: Session, dtype: str) -> str:
+    """How to write a dtype."""
+    return dtype_text(session.np, dtype)

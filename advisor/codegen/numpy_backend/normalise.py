@@ -1,0 +1,322 @@
+"""Bring a nest into the form the vectoriser works on.
+
+Small constant loops are unrolled, ``continue`` becomes ``If``, windows such as
+``range(i - 1, i + 2)`` get constant trip counts, constants are folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ...loopnest.affine import affine, to_expr
+from ...loopnest.fold import fold, reads, substitute
+from ...loopnest.ir import (
+    PY_BOOL,
+    PY_INT,
+    Append,
+    Assign,
+    Binary,
+    Bool,
+    Break,
+    Call,
+    Compare,
+    Const,
+    Continue,
+    Expr,
+    For,
+    If,
+    Kind,
+    Scalar,
+    Stmt,
+    Store,
+    Unary,
+    UserCall,
+    Var,
+    While,
+    expressions,
+    statements,
+    walk,
+)
+
+UNROLL_TRIPS = 16
+"""Longest loop that is unrolled: a 4 x 4 window; longer ones stay loops."""
+UNROLL_STATEMENTS = 300
+"""Statements after unrolling beyond which the text would be no one's pleasure."""
+
+
+class NotVectorisable(Exception):
+    """The nest cannot become array statements; carries the reason for the report."""
+
+    def __init__(self, reason: str, line: int | None = None, suggestion: str | None = None):
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+        self.suggestion = suggestion
+
+
+def normalise(root: For, live_out: frozenset[str]) -> For:
+    """The root loop in normal form. Raises NotVectorisable."""
+    for statement in statements((root,)):
+        _check(statement)
+    body = _body(root.body, live_out)
+    if sum(1 for _ in statements(body)) > UNROLL_STATEMENTS:
+        raise NotVectorisable("the loop body is too long to be written as array statements")
+    return replace(root, body=body, start=fold(root.start), stop=fold(root.stop))
+
+
+def _check(statement: Stmt) -> None:
+    line = statement.line
+    match statement:
+        case While():
+            raise NotVectorisable(
+                "a while loop runs a number of times that only its own values decide", line
+            )
+        case Break():
+            raise NotVectorisable(
+                "break makes every iteration depend on the ones before it", line
+            )
+        case Append(array=array):
+            raise NotVectorisable(f"the loop appends to {array}", line)
+    for expr in expressions(statement):
+        for part in walk(expr):
+            if isinstance(part, UserCall):
+                raise NotVectorisable(
+                    f"{part.function}() is called for single elements", part.line
+                )
+
+
+def _body(body: tuple[Stmt, ...], live_out: frozenset[str]) -> tuple[Stmt, ...]:
+    result: list[Stmt] = []
+    for position, statement in enumerate(body):
+        match statement:
+            case Continue():
+                return tuple(result)
+            case If() if _continues(statement):
+                rest = body[position + 1 :]
+                then = _body((*statement.then, *_unless_done(statement.then, rest)), live_out)
+                orelse = _body((*statement.orelse, *_unless_done(statement.orelse, rest)), live_out)
+                result += _if(statement, then, orelse)
+                return tuple(result)
+            case If():
+                then, orelse = _body(statement.then, live_out), _body(statement.orelse, live_out)
+                result += _if(statement, then, orelse)
+            case For():
+                result += _loop(statement, live_out)
+            case Assign(value=value):
+                result.append(replace(statement, value=fold(value)))
+            case Store(index=index, value=value):
+                result.append(
+                    replace(statement, index=tuple(fold(e) for e in index), value=fold(value))
+                )
+            case _:
+                result.append(statement)
+    return tuple(result)
+
+
+def _unless_done(branch: tuple[Stmt, ...], rest: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    return () if branch and isinstance(branch[-1], Continue) else rest
+
+
+def _continues(statement: If) -> bool:
+    """A ``continue`` of the loop around, not of one inside."""
+    for branch in (statement.then, statement.orelse):
+        for inner in branch:
+            if isinstance(inner, Continue) or (isinstance(inner, If) and _continues(inner)):
+                return True
+    return False
+
+
+def _if(statement: If, then: tuple[Stmt, ...], orelse: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    test = fold(statement.test)
+    if isinstance(test, Const):
+        return then if test.value else orelse
+    if not then and not orelse:
+        return ()
+    if not then:
+        return (replace(statement, test=negate(test), then=orelse, orelse=()),)
+    return (replace(statement, test=test, then=then, orelse=orelse),)
+
+
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def negate(test: Expr) -> Expr:
+    """``not test``, pushed inwards where NaN cannot tell (integers)."""
+    match test:
+        case Compare(op=op, left=left, right=right) if _exact(left) and _exact(right):
+            return replace(test, op=_OPPOSITE[op])
+        case Compare(op="==" | "!=" as op):
+            return replace(test, op=_OPPOSITE[op])
+        case Bool(op=op, operands=operands):
+            other = "or" if op == "and" else "and"
+            return replace(test, op=other, operands=tuple(negate(o) for o in operands))
+        case Unary(op="not", operand=operand) if operand.type.kind is Kind.BOOL:
+            return operand
+        case Const(value=value):
+            return Const(PY_BOOL, test.line, not value)
+        case _:
+            return Unary(PY_BOOL, test.line, "not", test)
+
+
+def _exact(expr: Expr) -> bool:
+    return expr.type.kind in (Kind.INT, Kind.BOOL)
+
+
+# ------------------------------------------------------------------ unrolling
+def _loop(loop: For, live_out: frozenset[str]) -> tuple[Stmt, ...]:
+    loop = replace(loop, body=_body(loop.body, live_out))
+    loop = replace(loop, start=fold(loop.start), stop=fold(loop.stop))
+    trips = _trips(loop)
+    if loop.values is not None:
+        if trips is None or trips > UNROLL_TRIPS:
+            raise NotVectorisable("a long loop over listed constants", loop.line)
+        return _unroll(loop, trips, (), live_out)
+    if trips is not None and (trips == 0 or (trips <= UNROLL_TRIPS and _worth_unrolling(loop))):
+        return _unroll(loop, trips, (), live_out)
+    return _clamped(loop, live_out) or (loop,)
+
+
+def _trips(loop: For) -> int | None:
+    start, stop = affine(loop.start), affine(loop.stop)
+    if start is None or stop is None or not (stop - start).is_const:
+        return None
+    return len(range(0, (stop - start).const, loop.step))
+
+
+def _worth_unrolling(loop: For) -> bool:
+    """Small windows: their bounds move with an outer index, or the index decides something.
+
+    Plain small axes (``for c in range(3): out[i, c] = ...``) are better array axes.
+    """
+    if any(isinstance(s, For) for s in statements(loop.body)):
+        return False
+    if not isinstance(loop.start, Const):
+        return True
+    assigned = {s.name for s in statements(loop.body) if isinstance(s, Assign)}
+    if any(isinstance(s, If) for s in statements(loop.body)):
+        return True
+    return bool(exposed(loop.body) & assigned)
+
+
+def exposed(body: tuple[Stmt, ...]) -> frozenset[str]:
+    """Scalars that a body may read before it assigns them."""
+    found, _ = _exposed(body, frozenset())
+    return found
+
+
+def _exposed(
+    body: tuple[Stmt, ...], done: frozenset[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    found: frozenset[str] = frozenset()
+    for statement in body:
+        for expr in expressions(statement):
+            found |= reads(expr) - done
+        match statement:
+            case Assign(name=name):
+                done |= {name}
+            case If(then=then, orelse=orelse):
+                read_then, done_then = _exposed(then, done)
+                read_else, done_else = _exposed(orelse, done)
+                found |= read_then | read_else
+                done = done_then & done_else
+            case For(index=index, body=inner):
+                found |= _exposed(inner, done | {index})[0]
+    return found, done
+
+
+def _unroll(
+    loop: For, trips: int, bounds: tuple[Expr, ...], live_out: frozenset[str]
+) -> tuple[Stmt, ...]:
+    if any(isinstance(s, Assign) and s.name == loop.index for s in statements(loop.body)):
+        raise NotVectorisable(f"the loop index {loop.index} is assigned in the loop", loop.line)
+    result: list[Stmt] = []
+    last: Expr | None = None
+    for trip in range(trips):
+        value = _position(loop, trip)
+        last = value
+        body = substituted(loop.body, {loop.index: value})
+        tests = tuple(fold(substitute(b, {loop.index: value})) for b in bounds)
+        for test in reversed(tests):
+            if isinstance(test, Const):
+                body = body if test.value else ()
+            else:
+                body = (If(loop.line, loop.node, test, body, ()),)
+        result += _body(body, live_out)
+    if last is not None and loop.index in live_out:
+        if bounds:
+            raise NotVectorisable(f"{loop.index} is read after the loop", loop.line)
+        result.append(Assign(loop.line, loop.node, loop.index, last))
+    return tuple(result)
+
+
+def _position(loop: For, trip: int) -> Expr:
+    if loop.values is not None:
+        value = loop.values[trip]
+        return Const(Scalar(Kind(type(value).__name__)), loop.line, value)
+    start = affine(loop.start)
+    assert start is not None
+    return to_expr(start + trip * loop.step, loop.line)
+
+
+def _clamped(loop: For, live_out: frozenset[str]) -> tuple[Stmt, ...] | None:
+    """``range(max(0, i - 1), min(n, i + 2))``: three trips, each under its bounds as a test."""
+    lows, highs = _bounds(loop.start, "max"), _bounds(loop.stop, "min")
+    if loop.step != 1 or (len(lows), len(highs)) == (1, 1):
+        return None
+    for low in lows:
+        for high in highs:
+            a, b = affine(low), affine(high)
+            if a is None or b is None or not (b - a).is_const or (b - a).const > UNROLL_TRIPS:
+                continue
+            index = Var(PY_INT, loop.line, loop.index)
+            tests = [Compare(PY_BOOL, loop.line, ">=", index, o) for o in lows if o is not low]
+            tests += [Compare(PY_BOOL, loop.line, "<", index, o) for o in highs if o is not high]
+            window = replace(loop, start=low, stop=high)
+            return _unroll(window, max(0, (b - a).const), tuple(tests), live_out)
+    return None
+
+
+def _bounds(expr: Expr, function: str) -> tuple[Expr, ...]:
+    match expr:
+        case Call(function=name, args=args) if name == function:
+            return args
+        case Binary(op="+" | "-" as op, left=Call(function=name, args=args), right=right) if (
+            name == function and isinstance(right, Const)
+        ):
+            return tuple(fold(Binary(PY_INT, a.line, op, a, right)) for a in args)
+        case _:
+            return (expr,)
+
+
+def substituted(body: tuple[Stmt, ...], values: Mapping[str, Expr]) -> tuple[Stmt, ...]:
+    """A body with scalars replaced by expressions."""
+    return tuple(_substituted(statement, values) for statement in body)
+
+
+def _substituted(statement: Stmt, values: Mapping[str, Expr]) -> Stmt:
+    match statement:
+        case Assign(value=value):
+            return replace(statement, value=substitute(value, values))
+        case Store(index=index, value=value):
+            return replace(
+                statement,
+                index=tuple(substitute(e, values) for e in index),
+                value=substitute(value, values),
+            )
+        case If(test=test, then=then, orelse=orelse):
+            return replace(
+                statement,
+                test=substitute(test, values),
+                then=substituted(then, values),
+                orelse=substituted(orelse, values),
+            )
+        case For(start=start, stop=stop, body=body):
+            return replace(
+                statement,
+                start=substitute(start, values),
+                stop=substitute(stop, values),
+                body=substituted(body, values),
+            )
+        case _:
+            return statement

@@ -1,0 +1,255 @@
+"""Interval arithmetic on expressions, with a record of the observations it rests on."""
+
+from __future__ import annotations
+
+from ...loopnest.affine import affine
+from ...loopnest.ir import (
+    Binary,
+    Bool,
+    Call,
+    Compare,
+    Const,
+    Dim,
+    Expr,
+    Interval,
+    Kind,
+    Load,
+    Select,
+    Unary,
+    Var,
+)
+from .session import BufferRef, Context, Session
+
+Bound = float | int | None
+SIZE = Interval(0, 2**40)
+"""No array is longer than this."""
+_ANY = Interval()
+
+
+class Ranges:
+    """Intervals of closed expressions; ``commit`` turns what was used into guards."""
+
+    def __init__(self, session: Session, context: Context) -> None:
+        self.session = session
+        self.context = context
+        self.used: dict[str, tuple[Bound, Bound]] = {}
+
+    def commit(self) -> None:
+        """The caller relies on an interval: its observations become run-time tests."""
+        self.session.ranges_used.update(self.used)
+
+    def excludes_zero(self, expr: Expr) -> bool:
+        """Never zero (NaN is not zero either)."""
+        found = self.interval(expr)
+        return (found.low is not None and found.low > 0) or (
+            found.high is not None and found.high < 0
+        )
+
+    def interval(self, expr: Expr) -> Interval:
+        """Range of a value; NaN is outside every interval."""
+        match expr:
+            case Const(value=value) if not isinstance(value, complex):
+                return Interval(value, value) if value == value else _ANY
+            case BufferRef(buffer=buffer):
+                return self.session.buffer_ranges.get(buffer.version, _ANY)
+            case Var(name=name):
+                return self._variable(name, expr)
+            case Dim():
+                return SIZE
+            case Load(array=array):
+                return self._array(array, expr)
+            case Unary(op=op, operand=operand):
+                return _unary(op, self.interval(operand))
+            case Binary():
+                return self._binary(expr)
+            case Compare() | Bool():
+                return Interval(0, 1)
+            case Select(then=then, orelse=orelse):
+                return union(self.interval(then), self.interval(orelse))
+            case Call(function=name, args=args):
+                return _call(name, [self.interval(a) for a in args])
+        return _ANY
+
+    def _variable(self, name: str, expr: Expr) -> Interval:
+        if name in self.context.axes:
+            span = self.context.span(name)
+            return Interval(
+                span.low.const if span.low.is_const else -SIZE.high,  # type: ignore[operator]
+                span.high.const - 1 if span.high.is_const else SIZE.high,
+            )
+        if name in self.session.facts.ranges:
+            return Interval(-(2**40), 2**40)
+        scalar = self.session.nest.scalars.get(name)
+        if scalar is None or name in self.session.nest.privates:
+            return _ANY
+        if scalar.literal is not None and not isinstance(scalar.literal, complex):
+            return Interval(scalar.literal, scalar.literal)
+        if scalar.equals:
+            return SIZE
+        low, high = scalar.interval.low, scalar.interval.high
+        if low is None or high is None:
+            return _ANY
+        if expr.type.kind is Kind.FLOAT:
+            # Only the sign of a factor matters: alpha > 0 today may be another positive number.
+            low = 0.0 if low >= 0 else None
+            return Interval(low, None) if low is None or scalar.interval.low == 0 else self._positive(name)
+        self.used[name] = (_down(int(low)), _up(int(high)))
+        return Interval(*self.used[name])
+
+    def _positive(self, name: str) -> Interval:
+        self.used[name] = ("positive", None)  # type: ignore[assignment]
+        return Interval(5e-324, None)
+
+    def _array(self, array: str, expr: Expr) -> Interval:
+        info = self.session.nest.arrays[array]
+        limits = _type_limits(info.element.dtype)
+        if info.written and not _keeps(self.session, array):
+            return limits
+        if info.element.kind not in (Kind.INT, Kind.BOOL):
+            return _ANY
+        if limits.high is not None and limits.high <= 255:
+            if info.interval.low is None or info.interval.low < 0 or info.interval.high != 1:
+                return limits
+        low, high = info.interval.low, info.interval.high
+        if low is None or high is None:
+            return limits
+        self.used[array] = (_down(int(low)), _up(int(high)))
+        return Interval(*self.used[array])
+
+    def _binary(self, expr: Binary) -> Interval:
+        form = affine(expr)
+        if expr.op == "-" and expr.left == expr.right and form is None:
+            return self.interval(expr.left) if expr.type.kind is Kind.FLOAT else Interval(0, 0)
+        a, b = self.interval(expr.left), self.interval(expr.right)
+        if expr.op == "*" and expr.left == expr.right:
+            return _square(a)
+        if expr.op == "**" and isinstance(expr.right, Const) and expr.right.value == 2:
+            return _square(a)
+        return binary_interval(expr.op, a, b)
+
+
+def _keeps(session: Session, array: str) -> bool:
+    """A written array whose new values stay in the observed range: stencils on 0 and 1."""
+    return array in session.closed_ranges
+
+
+def _down(low: int) -> int:
+    """Observed bounds are rounded outwards, so that the next input need not fall back."""
+    if low >= 0:
+        return 0
+    bound = 1
+    while bound < -low:
+        bound = bound * 2
+    return -bound
+
+
+def _up(high: int) -> int:
+    if high <= 0:
+        return 0
+    bound = 1
+    while bound < high:
+        bound = bound * 2 + 1
+    return bound
+
+
+def _type_limits(dtype: str | None) -> Interval:
+    limits = {
+        "bool": (0, 1),
+        "uint8": (0, 255),
+        "int8": (-128, 127),
+        "uint16": (0, 65535),
+        "int16": (-32768, 32767),
+        "uint32": (0, 2**32 - 1),
+        "int32": (-(2**31), 2**31 - 1),
+        "int64": (-(2**63), 2**63 - 1),
+        "uint64": (0, 2**64 - 1),
+    }
+    return Interval(*limits[dtype]) if dtype in limits else _ANY
+
+
+def union(a: Interval, b: Interval) -> Interval:
+    """The smallest interval that holds both."""
+    low = None if a.low is None or b.low is None else min(a.low, b.low)
+    high = None if a.high is None or b.high is None else max(a.high, b.high)
+    return Interval(low, high)
+
+
+def _unary(op: str, a: Interval) -> Interval:
+    if op == "-":
+        return Interval(
+            None if a.high is None else -a.high, None if a.low is None else -a.low
+        )
+    if op == "not":
+        return Interval(0, 1)
+    return a if op == "+" else _ANY
+
+
+def _square(a: Interval) -> Interval:
+    ends = [abs(end) for end in (a.low, a.high) if end is not None]
+    high = max(ends) ** 2 if len(ends) == 2 and max(ends) < 1e150 else None
+    low = 0
+    if a.low is not None and a.low > 0 and a.low > 1e-150:
+        low = a.low * a.low  # type: ignore[assignment]
+    return Interval(low, high)
+
+
+def binary_interval(op: str, a: Interval, b: Interval) -> Interval:
+    """Range of ``a op b``."""
+    match op:
+        case "+":
+            return Interval(_add(a.low, b.low), _add(a.high, b.high))
+        case "-":
+            return binary_interval("+", a, _unary("-", b))
+        case "*":
+            return _product(a, b)
+        case "/" if a.low is not None and a.low >= 0 and b.low is not None and b.low > 0:
+            return Interval(0, None)
+        case "//" if b.low is not None and b.low >= 1 and a.low is not None and a.high is not None:
+            return Interval(min(a.low, 0), max(a.high, 0))
+        case "%" if b.low is not None and b.low >= 1 and b.high is not None:
+            return Interval(0, b.high)
+        case "&" if a.low is not None and a.low >= 0 and b.low is not None and b.low >= 0:
+            highs = [x for x in (a.high, b.high) if x is not None]
+            return Interval(0, min(highs) if highs else None)
+        case "|" | "^" if (a.low, b.low) == (0, 0) and a.high == b.high == 1:
+            return Interval(0, 1)
+    return _ANY
+
+
+def _add(a: Bound, b: Bound) -> Bound:
+    return None if a is None or b is None else a + b
+
+
+def _product(a: Interval, b: Interval) -> Interval:
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        positive = a.low is not None and a.low >= 0 and b.low is not None and b.low >= 0
+        return Interval(0, None) if positive else _ANY
+    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return Interval(min(ends), max(ends))
+
+
+def _call(name: str, args: list[Interval]) -> Interval:
+    short = name.rpartition(".")[2]
+    if short in ("abs", "fabs", "absolute"):
+        square = _square(args[0])
+        ends = [abs(e) for e in (args[0].low, args[0].high) if e is not None]
+        return Interval(0, max(ends) if len(ends) == 2 and square.high is not None else None)
+    if short in ("sqrt", "exp", "hypot", "cosh"):
+        return Interval(0, None)
+    if name in ("min", "max") and len(args) == 2:
+        a, b = args
+        pick = min if name == "min" else max
+        low = None if a.low is None or b.low is None else pick(a.low, b.low)
+        high = None if a.high is None or b.high is None else pick(a.high, b.high)
+        if name == "max":
+            lows = [x for x in (a.low, b.low) if x is not None]
+            low = max(lows) if lows else None
+        else:
+            highs = [x for x in (a.high, b.high) if x is not None]
+            high = min(highs) if highs else None
+        return Interval(low, high)
+    if name in ("int", "float") and len(args) == 1:
+        return args[0]
+    if name == "bool":
+        return Interval(0, 1)
+    return _ANY

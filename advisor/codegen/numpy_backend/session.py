@@ -1,0 +1,150 @@
+"""The state of one attempt to write a nest as array statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ...loopnest.affine import Affine
+from ...loopnest.ir import Expr, For, Interval, Nest
+from ...model import Condition, Source
+from ...patch import free_name
+from .known import Facts
+
+
+@dataclass(frozen=True)
+class Span:
+    """The values an axis runs over: ``range(low, high, step)``, always upwards."""
+
+    low: Affine
+    high: Affine
+    step: int = 1
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where array statements stand: the axes around them, outermost first, and their spans."""
+
+    spans: tuple[tuple[str, Span], ...]
+    full: tuple[tuple[str, Span], ...]
+    """The spans before any ``if`` narrowed them."""
+    mask: Expr | None = None
+    """Condition on the elements, closed; only reductions need it."""
+    future: frozenset[str] = frozenset()
+    """Private scalars that may be read after the current statement."""
+    kept: int = 0
+    """Kept loops of this block around the statement."""
+    branch: bool = False
+    """Inside a condition on data: scalars are only bound, nothing is written yet."""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The names of the axes."""
+        return tuple(name for name, _ in self.spans)
+
+    @property
+    def narrowed(self) -> bool:
+        """Inside an ``if`` on the indices, or under a mask."""
+        return self.spans != self.full or self.mask is not None
+
+    def span(self, axis: str) -> Span:
+        """The span of an axis."""
+        return dict(self.spans)[axis]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A private scalar expanded to an array under some name."""
+
+    name: str
+    private: str
+    axes: frozenset[str]
+    spans: tuple[tuple[str, Span], ...]
+    dtype: str
+    version: int
+
+
+@dataclass(frozen=True)
+class BufferRef(Expr):
+    """An expanded scalar inside an expression."""
+
+    buffer: Buffer
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What a private scalar stands for at some point: a closed expression or a buffer."""
+
+    expr: Expr
+    spans: tuple[tuple[str, Span], ...]
+
+
+Env = dict[str, Binding]
+
+
+@dataclass
+class Session:
+    """Collects the text and what it rests on."""
+
+    nest: Nest
+    root: For
+    source: Source
+    np: str
+    axes: frozenset[int]
+    """``id`` of the loops that become axes."""
+    uses: dict[str, int]
+    """How often each private scalar is read in the text."""
+    facts: Facts
+    lines: list[str] = field(default_factory=list)
+    prologue: list[str] = field(default_factory=list)
+    """Before all loops: conversions and buffers."""
+    epilogue: list[str] = field(default_factory=list)
+    level: int = 0
+    taken: set[str] = field(default_factory=set)
+    ranges_used: dict[str, tuple[float | int | None, float | int | None]] = field(
+        default_factory=dict
+    )
+    """Arrays and scalars whose observed range the text relies on."""
+    no_nan: set[str] = field(default_factory=set)
+    apart: set[tuple[str, str]] = field(default_factory=set)
+    conditions: list[Condition] = field(default_factory=list)
+    array_names: dict[str, str] = field(default_factory=dict)
+    """Arrays that are read under another name in array statements (lists, narrowed copies)."""
+    narrow: dict[str, str] = field(default_factory=dict)
+    """Integer arrays read from narrower copies: array -> dtype of the copy."""
+    halos: dict[str, object] = field(default_factory=dict)
+    warns: bool = False
+    """The statement under way computes elements the original never computes: no new warnings."""
+    version: int = 0
+    buffer_ranges: dict[int, Interval] = field(default_factory=dict)
+    """What is known of expanded scalars, by version."""
+    closed_ranges: set[str] = field(default_factory=set)
+    """Written arrays whose values never leave their observed range."""
+    reductions: dict[str, str] = field(default_factory=dict)
+    """Scalars reduced over the present block: name -> how."""
+    carried: set[str] = field(default_factory=set)
+    """Expanded scalars that a kept loop of the block updates in place."""
+
+    def line(self, text: str) -> None:
+        """One more line at the present level."""
+        self.lines.append("    " * self.level + text)
+
+    @contextmanager
+    def indented(self, header: str) -> Iterator[None]:
+        """Lines below a header."""
+        self.line(header)
+        self.level += 1
+        yield
+        self.level -= 1
+
+    def fresh(self, wanted: str) -> str:
+        """A name nothing in the module uses."""
+        name = free_name(self.source, wanted.replace(".", "_"), self.taken)
+        self.taken.add(name)
+        return name
+
+    def next_version(self) -> int:
+        """Numbers buffers."""
+        self.version += 1
+        return self.version

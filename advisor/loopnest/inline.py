@@ -1,0 +1,591 @@
+"""Calls: built-ins, ``math``, NumPy scalars, and helper functions of the user, inlined."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping
+
+from ..model import SiteObservation, Source
+from . import typing_rules as typing
+from .bindings import Frame, Given, Private, Stop, View, merge_envs
+from .fold import loads, reads
+from .ir import (
+    PY_BOOL,
+    PY_INT,
+    Assign,
+    Break,
+    Call,
+    Const,
+    Dim,
+    Expr,
+    For,
+    If,
+    Kind,
+    Scalar,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+    statements,
+)
+from .lower_loops import LoopLowering
+from .lower_statements import Item, contains_return, place
+from .scope import declared, dotted, literal, own_nodes, parameters, stored_names
+
+_DEEPEST = 6
+"""Helpers inside helpers; deeper ones are refused rather than blown up."""
+_GENERATORS = (ast.Yield, ast.YieldFrom, ast.Await)
+
+
+class CallLowering(LoopLowering):
+    """Calls in expressions and statements."""
+
+    def __init__(
+        self,
+        source: Source,
+        observation: SiteObservation,
+        local: frozenset[str],
+        taken: frozenset[str],
+        functions: Mapping[str, ast.FunctionDef],
+    ) -> None:
+        super().__init__(source, observation, local, taken)
+        self.functions = functions
+        self.stack: list[ast.FunctionDef] = []
+
+    # ------------------------------------------------------- expressions
+    def call(self, node: ast.Call) -> Expr:
+        """A call used as a number. Raises Stop."""
+        item = self.call_item(node)
+        if isinstance(item, Expr):
+            return item
+        raise Stop(f"{ast.unparse(node)} is not a number", node.lineno)
+
+    def call_item(self, node: ast.Call) -> Item:
+        """A call; helpers may return a tuple."""
+        line = node.lineno
+        path = self.path(node.func)
+        if path is None:
+            raise Stop(f"a call of {ast.unparse(node.func)}", line)
+        helper = self.helper(path)
+        if helper is not None:
+            return self.inline(node, path, helper)
+        if any(isinstance(a, ast.Starred) for a in node.args) or node.keywords:
+            if self.pure_name(path) is None:
+                raise Stop(f"{path}() is called inside the loop", line)
+            raise Stop(f"{ast.unparse(node)}: keywords or * in a call", line)
+        name = self.pure_name(path)
+        if name == "len":
+            return self.length(node)
+        if name in ("sum", "any", "all") and len(node.args) == 1:
+            return self.over_generator(name, node)
+        if name is None:
+            method = self.method(node)
+            if method is not None:
+                return method
+            raise Stop(
+                f"{path}() is called inside the loop", line, "it may do anything: move it out"
+            )
+        return self.pure_call(name, path, node)
+
+    def pure_name(self, path: str) -> str | None:
+        """The canonical name of a built-in, ``math`` or NumPy function; None for others."""
+        names = typing.BUILTINS | {"len", "sum", "any", "all"}
+        if path in names and self.is_builtin(path):
+            return path
+        canonical = self.canonical(path)
+        if canonical is None:
+            return None
+        if canonical.startswith(("math.", "numpy.")) or canonical in typing.BUILTINS:
+            return canonical
+        return None
+
+    def pure_call(self, name: str, path: str, node: ast.Call) -> Expr:
+        """A call without effects, typed by trying it."""
+        line = node.lineno
+        args = [self.expr(a) for a in node.args]
+        kinds: set[Scalar] = set()
+        keeps = name in ("min", "max", "abs", "round", "pow")
+        for arg in args:
+            if keeps:
+                self.wide(arg, f"an argument of {path}")
+            else:
+                self.wide(arg, f"an argument of {path}")
+            kinds |= self.types_of(arg)
+        kind = typing.call_type(name, tuple(a.type for a in args))
+        if kind is None:
+            words = ", ".join(str(a.type) for a in args)
+            raise Stop(f"{path}({words}) inside the loop", line)
+        if path != name or "." in name:
+            self.note_module(path)
+        result = Call(kind, line, name, tuple(args))
+        if name in ("min", "max") and len(kinds) > 1:
+            return self.spread(result, frozenset(kinds))
+        if name == "abs" and len(kinds) > 1:
+            found = {typing.call_type(name, (k,)) for k in self.types_of(args[0])}
+            return self.spread(result, frozenset(k for k in found if k is not None))
+        return result
+
+    def method(self, node: ast.Call) -> Expr | None:
+        """``z.conjugate()``, ``a.item(i)`` and the like; None if unknown."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr="conjugate"), args=[]):
+                path = self.path(owner)
+                if path is not None and self.canonical(path) is not None:
+                    return None
+                value = self.settled(self.expr(owner))
+                kind = typing.call_type("conjugate", (value.type,))
+                return None if kind is None else Call(kind, node.lineno, "conjugate", (value,))
+        return None
+
+    def length(self, node: ast.Call) -> Expr:
+        """``len`` of an array, list, row or constant tuple."""
+        if len(node.args) != 1:
+            raise Stop(f"{ast.unparse(node)}", node.lineno)
+        rows = self.table(node.args[0])
+        if rows is not None:
+            return Const(PY_INT, node.lineno, len(rows.rows))
+        view = self.view(node.args[0])
+        if view is None or not self.rank(view):
+            raise Stop(f"{ast.unparse(node)} inside the loop", node.lineno)
+        return Dim(PY_INT, node.lineno, view.array, len(view.prefix))
+
+    def over_generator(self, name: str, node: ast.Call) -> Expr:
+        """``sum``, ``any``, ``all`` of a generator: a loop before the statement."""
+        line = node.lineno
+        argument = node.args[0]
+        if not isinstance(argument, ast.GeneratorExp | ast.ListComp):
+            return self.over_row(name, argument, line)
+        if self.hoist is None:
+            raise Stop(f"{name}() of a generator inside a condition", line, "use a statement")
+        return self.generator_loop(name, argument.elt, argument.generators, line)
+
+    def over_row(self, name: str, argument: ast.expr, line: int) -> Expr:
+        """``sum(row)``: as a generator over the row's elements."""
+        view = self.view(argument)
+        if view is None or self.rank(view) != 1 or self.hoist is None:
+            raise Stop(f"{name}({ast.unparse(argument)}) inside the loop", line)
+        element = ast.Name(id="?", ctx=ast.Load(), lineno=line, col_offset=0)
+        target = ast.Name(id="?", ctx=ast.Store(), lineno=line, col_offset=0)
+        generator = ast.comprehension(target=target, iter=argument, ifs=[], is_async=0)
+        return self.generator_loop(name, element, [generator], line)
+
+    def generator_loop(
+        self, name: str, element: ast.expr, generators: list[ast.comprehension], line: int
+    ) -> Expr:
+        """The loop of ``sum(e for x in xs if c)``, ``any(...)`` or ``all(...)``."""
+        if any(g.is_async for g in generators) or (name != "sum" and len(generators) > 1):
+            raise Stop(f"{name}() of this generator inside the loop", line)
+        result = self.invent(name)
+        names = {
+            n.id
+            for g in generators
+            for n in ast.walk(g.target)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        outer = self.frame
+        self.frame = Frame(
+            outer.function,
+            (*outer.path, id(element)),
+            {**outer.names, **{n: self.invent(n if n != "?" else "item") for n in sorted(names)}},
+            outer.objects,
+        )
+        assert self.hoist is not None
+        try:
+            where = place(line)
+            start: int | bool = 0 if name == "sum" else name == "all"
+            kind = PY_INT if name == "sum" else PY_BOOL
+            self.hoist.append(self.put(result, Const(kind, line, start), where))
+            body = _generator_body(name, element, generators, line)
+            self.sums.append(result)
+            self.frame_result(result)
+            self.hoist += self.block([body])
+        finally:
+            self.frame = outer
+        found = self.env.get(result) if self.env is not None else None
+        assert isinstance(found, Private)
+        if name == "sum" and any(t.is_python and t.kind is Kind.FLOAT for t in found.types):
+            # Python 3.12 adds floats in sum() with compensation: not the sequential sum
+            raise Stop("sum() of floats, which newer Pythons compensate", line, "add in a loop")
+        return self.spread(
+            Var(self.joined(found.types, "the sum", line), line, result), found.types
+        )
+
+    def frame_result(self, result: str) -> None:
+        """Let the generator's loop body write its result under a name no one else uses."""
+        names = dict(self.frame.names)
+        names["!result"] = result
+        self.frame.names = names
+
+    sums: list[str]
+
+    # ----------------------------------------------------------- helpers
+    def helper(self, path: str) -> ast.FunctionDef | None:
+        """The user's function under a name at the call site."""
+        found = self.functions.get(path)
+        if found is not None:
+            return found
+        if "." in path or path in self.local or path in self.frame.names:
+            return None
+        info = self.observation.values.get(path)
+        if info is not None and info.target_line is not None:
+            plain = self.module.functions.get(path)
+            return plain if plain is not None and _first_line(plain) == info.target_line else None
+        return self.module.functions.get(path)
+
+    def inline(self, node: ast.Call, path: str, helper: ast.FunctionDef) -> Item:
+        """The helper's body in place of the call; its value as an expression."""
+        line = node.lineno
+        self.check_helper(helper, path, line)
+        if path not in self.helpers:
+            self.helpers.append(path)
+        outer = self.frame
+        frame = self.frame_for(node, path, helper)
+        body = _without_docstring(helper.body)
+        self.stack.append(helper)
+        try:
+            match body:
+                case [ast.Return(value=ast.expr() as value)]:
+                    self.frame = frame
+                    return self.item(value)
+            if self.hoist is None:
+                raise Stop(
+                    f"{path}() is called inside a condition", line, "assign its result before"
+                )
+            return self.inline_body(node, frame, body)
+        finally:
+            self.frame = outer
+            self.stack.pop()
+
+    def inline_body(self, node: ast.Call, frame: Frame, body: list[ast.stmt]) -> Item:
+        """A helper of several statements: hoisted, its returned value in a variable."""
+        assert self.hoist is not None and frame.function is not None
+        where = place(node.lineno)
+        name = frame.function.name
+        frame.width = _returned_width(body, node.lineno, name)
+        frame.result = self.invent(name)
+        looping = any(contains_return(s, loops_only=True) for s in body)
+        if looping:
+            frame.done = self.invent(f"{name}_done")
+            self.hoist.append(self.put(frame.done, Const(PY_BOOL, node.lineno, False), where))
+        self.frame = frame
+        produced = self.returning(body)
+        if any(isinstance(s, Store) for s in statements(tuple(produced))) and not self.alone(node):
+            raise Stop(
+                f"{name}() changes an array and is part of a larger expression", node.lineno
+            )
+        self.hoist += produced
+        self.env = merge_envs([self.env, *frame.returns])
+        return self.result_of(frame, node)
+
+    def result_of(self, frame: Frame, node: ast.Call) -> Item:
+        """The returned value, one variable each."""
+        assert frame.result is not None
+        if frame.width:
+            return tuple(
+                self.returned(f"{frame.result}{k}", node) for k in range(frame.width)
+            )
+        return self.returned(frame.result, node)
+
+    def returned(self, name: str, node: ast.Call) -> Expr:
+        """Read a result variable."""
+        found = self.env.get(name) if self.env is not None else None
+        if found is None and node in self.for_effect:
+            return Const(PY_INT, node.lineno, 0)
+        if not isinstance(found, Private) or not found.defined:
+            if node in self.for_effect:
+                return Const(PY_INT, node.lineno, 0)
+            raise Stop(f"{ast.unparse(node.func)}() may return None", node.lineno)
+        kind = self.joined(found.types, "the result", node.lineno)
+        return self.spread(Var(kind, node.lineno, name), found.types)
+
+    def alone(self, node: ast.Call) -> bool:
+        """Whether the call is a statement of its own or all of a right-hand side."""
+        return node in self.for_effect or node in self.whole_values
+
+    for_effect: list[ast.Call]
+    whole_values: list[ast.Call]
+
+    def inline_statement(self, call: ast.Call, node: ast.stmt) -> None:
+        """A helper called for its effect; anything else is refused by name."""
+        path = self.path(call.func)
+        if path is None or self.helper(path) is None:
+            if path is not None and self.pure_name(path) is not None:
+                self.expr(call)
+                return
+            text = path or ast.unparse(call.func)
+            raise Stop(f"{text}() is called inside the loop", node.lineno, _hint(text))
+        self.for_effect.append(call)
+        self.call_item(call)
+
+    def assignment(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> list[Stmt]:
+        """See ``StatementLowering``; remembers that a call is the whole right-hand side."""
+        if isinstance(value, ast.Call):
+            self.whole_values.append(value)
+        return super().assignment(targets, value, node)
+
+    def check_helper(self, helper: ast.FunctionDef, path: str, line: int) -> None:
+        """Refuse what cannot be inlined, by name. Raises Stop."""
+        args = helper.args
+        if helper in self.stack:
+            raise Stop(f"{path}() calls itself", line)
+        if len(self.stack) >= _DEEPEST:
+            raise Stop(f"{path}() is nested too deeply in helpers", line)
+        if args.vararg or args.kwarg:
+            raise Stop(f"{path}() takes * arguments", line)
+        if [d for d in helper.decorator_list if dotted(d) != "staticmethod"]:
+            raise Stop(f"{path}() is decorated", line, "a decorator may change what it does")
+        if declared(helper):
+            raise Stop(f"{path}() assigns globals", line)
+        for inner in own_nodes(helper):
+            if isinstance(inner, _GENERATORS):
+                raise Stop(f"{path}() is a generator", line)
+            if isinstance(inner, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+                raise Stop(f"{path}() defines another function", inner.lineno)
+
+    def frame_for(self, node: ast.Call, path: str, helper: ast.FunctionDef) -> Frame:
+        """A frame with the parameters bound and the locals renamed."""
+        own = [n for n in parameters(helper)]
+        locals_ = sorted(stored_names(helper) | set(own))
+        self.check_globals(helper, path, frozenset(locals_), node.lineno)
+        names = {n: self.invent(n) for n in locals_}
+        objects: dict[str, str] = {}
+        frame = Frame(helper, (*self.frame.path, id(node)), names, objects)
+        changed = stored_names(helper)
+        for name, value in self.arguments(node, path, helper):
+            self.bind_parameter(name, value, frame, objects, changed, helper)
+        for name in objects:
+            del names[name]
+        return frame
+
+    def arguments(
+        self, node: ast.Call, path: str, helper: ast.FunctionDef
+    ) -> list[tuple[str, ast.expr | str | Const]]:
+        """Each parameter with its argument: an expression, an object's path or a default."""
+        args = helper.args
+        names = [a.arg for a in (*args.posonlyargs, *args.args)]
+        bound: dict[str, ast.expr | str | Const] = {}
+        given: list[ast.expr | str] = list(node.args)
+        static = any(dotted(d) == "staticmethod" for d in helper.decorator_list)
+        if isinstance(node.func, ast.Attribute) and names[:1] == ["self"] and not static:
+            owner = path.rpartition(".")[0]
+            given.insert(0, owner)
+        if len(given) > len(names):
+            raise Stop(f"{path}() is given too many arguments", node.lineno)
+        bound.update(zip(names, given, strict=False))
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg in bound:
+                raise Stop(f"{path}() is called with ** or twice the same", node.lineno)
+            bound[keyword.arg] = keyword.value
+        defaults = dict(zip(reversed(names), reversed(args.defaults), strict=False))
+        defaults.update(
+            (a.arg, d)
+            for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)
+            if d is not None
+        )
+        result: list[tuple[str, ast.expr | str | Const]] = []
+        for name in (*names, *(a.arg for a in args.kwonlyargs)):
+            if name in bound:
+                result.append((name, bound[name]))
+                continue
+            default = literal(defaults[name]) if name in defaults else None
+            if default is None:
+                raise Stop(f"{path}() needs {name}, or its default is no number", node.lineno)
+            kind = typing.type_of_value(default)
+            assert kind is not None
+            result.append((name, Const(kind, node.lineno, default)))
+        return result
+
+    def bind_parameter(
+        self,
+        name: str,
+        value: ast.expr | str | Const,
+        frame: Frame,
+        objects: dict[str, str],
+        changed: frozenset[str],
+        helper: ast.FunctionDef,
+    ) -> None:
+        """Bind one parameter in the caller's frame: array, object, expression or temporary."""
+        assert self.env is not None
+        if isinstance(value, str):
+            objects[name] = value
+            return
+        if not isinstance(value, Const):
+            path = self.path(value) if isinstance(value, ast.Name | ast.Attribute) else None
+            if path is not None and self.is_object(path):
+                objects[name] = path
+                return
+        item = value if isinstance(value, Const) else self.item(value)
+        key = frame.names[name]
+        if isinstance(item, View):
+            self.env[key] = item
+            return
+        if isinstance(item, tuple):
+            raise Stop(f"a tuple is passed to {helper.name}()", helper.lineno)
+        simple = isinstance(item, Const | Dim) or (
+            isinstance(item, Var) and item.name not in self.assigned
+        )
+        calm = not loads(item) and len(self.types_of(item)) == 1
+        if name not in changed and (simple or (calm and self.hoist is None) or (
+            isinstance(item, Var) and calm
+        )):
+            self.env[key] = Given(item)
+        elif self.hoist is not None:
+            self.hoist.append(self.put(key, item, place(item.line)))
+        elif name not in changed:
+            self.env[key] = Given(item)
+        else:
+            raise Stop(f"{helper.name}() is called inside a condition", item.line)
+
+    def is_object(self, path: str) -> bool:
+        """Whether the path was seen to be an object, not a number or array."""
+        if self.env is not None and path in self.env:
+            return False
+        info = self.observation.values.get(path)
+        if info is None:
+            return any(p.startswith(f"{path}.") for p in self.observation.values)
+        return info.kind == "object"
+
+    def check_globals(
+        self, helper: ast.FunctionDef, path: str, own: frozenset[str], line: int
+    ) -> None:
+        """The helper's free names must mean in the caller's text what they mean in the helper's."""
+        same_file = id(helper) in self.module.nodes
+        for inner in own_nodes(helper):
+            if not (isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)):
+                continue
+            name = inner.id
+            if name in own or (hasattr(builtins, name) and not self.module.bound(name)):
+                continue
+            if not same_file:
+                raise Stop(f"{path}() of another file uses its global {name}", line)
+            if name in self.local:
+                raise Stop(f"{path}() uses the global {name}, which is a local here", line)
+
+    # ----------------------------------------------------------- returns
+    def returning(self, body: list[ast.stmt]) -> list[Stmt]:
+        """A helper's statements, early returns turned into if/else around what follows."""
+        result: list[Stmt] = []
+        for position, node in enumerate(body):
+            if self.env is None:
+                break
+            if not isinstance(node, ast.If) or not contains_return(node):
+                if contains_return(node, loops_only=True):
+                    return result + self.block(body[position:])
+                result += self.statement(node)
+                continue
+            return result + self.early(node, body[position + 1 :])
+        return result
+
+    def early(self, node: ast.If, rest: list[ast.stmt]) -> list[Stmt]:
+        """An ``if`` with a return in it: what follows moves into the arms that fall through."""
+        self.budget -= 1
+        if self.budget < 0:
+            raise Stop("a helper with too many returns", node.lineno)
+        saved, self.hoist = self.hoist, []
+        try:
+            test = self.truth(self.test(node.test))
+            before = self.copy_env()
+            then = self.returning([*node.body, *rest])
+            after_then, self.env = self.env, before
+            orelse = self.returning([*node.orelse, *rest])
+            self.env = merge_envs([after_then, self.env])
+            branch = If(node.lineno, node, test, tuple(then), tuple(orelse))
+            return [*self.hoist, branch]
+        finally:
+            self.hoist = saved
+
+    budget: int
+
+    def leave(self, node: ast.Return) -> list[Stmt]:
+        """``return value`` of a helper."""
+        frame = self.frame
+        if frame.result is None:
+            raise Stop("return inside the loop", node.lineno, "keep the result and break")
+        result: list[Stmt] = []
+        if node.value is not None and not (
+            isinstance(node.value, ast.Constant) and node.value.value is None
+        ):
+            item = self.item(node.value)
+            values = item if isinstance(item, tuple) else (item,)
+            for position, value in enumerate(values):
+                if not isinstance(value, Expr):
+                    raise Stop("an array returned from a helper", node.lineno)
+                key = f"{frame.result}{position}" if frame.width else frame.result
+                self.invented.add(key)
+                result.append(self.put(key, value, node))
+        if frame.done is not None and frame.loops:
+            result.append(self.put(frame.done, Const(PY_BOOL, node.lineno, True), node))
+            frame.loops[-1].breaks.append(self.copy_env())
+            result.append(Break(node.lineno, node))
+        else:
+            frame.returns.append(self.copy_env())
+        self.env = None
+        return result
+
+
+def _generator_body(
+    name: str, element: ast.expr, generators: list[ast.comprehension], line: int
+) -> ast.stmt:
+    """The loop a generator expression stands for, writing to the name ``!result``."""
+
+    def at(node: ast.AST) -> ast.AST:
+        return ast.copy_location(node, element)
+
+    target = ast.Name(id="!result", ctx=ast.Store())
+    body: ast.stmt
+    if name == "sum":
+        body = ast.AugAssign(target=target, op=ast.Add(), value=element)
+        body = ast.fix_missing_locations(at(body))  # type: ignore[assignment,type-var]
+        inner: list[ast.stmt] = [body]
+    else:
+        value = ast.Constant(value=name == "any")
+        test = element if name == "any" else ast.UnaryOp(op=ast.Not(), operand=element)
+        put = ast.Assign(targets=[target], value=value)
+        body = ast.If(test=test, body=[put, ast.Break()], orelse=[])
+        inner = [body]
+    for generator in reversed(generators):
+        for condition in reversed(generator.ifs):
+            inner = [ast.If(test=condition, body=inner, orelse=[])]
+        inner = [ast.For(target=generator.target, iter=generator.iter, body=inner, orelse=[])]
+    for node in ast.walk(inner[0]):
+        if isinstance(node, ast.stmt | ast.expr) and not hasattr(node, "lineno"):
+            ast.copy_location(node, element)
+    return inner[0]
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str())), *rest] if rest:
+            return rest
+    return body
+
+
+def _returned_width(body: list[ast.stmt], line: int, name: str) -> int:
+    """How many values the helper returns as a tuple, 0 for one; all returns must agree."""
+    widths: set[int] = set()
+    for statement in body:
+        for node in (statement, *own_nodes(statement)):
+            if isinstance(node, ast.Return) and node.value is not None:
+                is_tuple = isinstance(node.value, ast.Tuple)
+                widths.add(len(node.value.elts) if isinstance(node.value, ast.Tuple) else 0)
+                if is_tuple and not widths:
+                    continue
+    if len(widths) > 1:
+        raise Stop(f"{name}() returns different numbers of values", line)
+    return widths.pop() if widths else 0
+
+
+def _first_line(function: ast.FunctionDef) -> int:
+    decorators = [d.lineno for d in function.decorator_list]
+    return min([function.lineno, *decorators])
+
+
+def _hint(text: str) -> str:
+    if text == "print":
+        return "collect what is printed and print after the loop"
+    return "it may do anything: move it out of the loop"
+
+
+__all__ = ["Assign", "CallLowering", "For", "Select", "Unary", "reads"]

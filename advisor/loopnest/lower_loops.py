@@ -1,0 +1,439 @@
+"""``for`` over ranges, arrays, enumerate, zip and constant tuples; ``while``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import typing_rules as typing
+from .bindings import Env, LoopContext, Private, Stop, Table, View, merge_envs
+from .fold import fold_one, loads, reads
+from .ir import (
+    PY_BOOL,
+    PY_INT,
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Dim,
+    Expr,
+    For,
+    Kind,
+    Scalar,
+    Select,
+    Stmt,
+    Var,
+    While,
+)
+from .lower_statements import Item, StatementLowering
+from .scope import Literal, own_nodes
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What a loop runs over: ``range(start, stop, step)``, and the item at each index."""
+
+    start: Expr
+    stop: Expr
+    step: int
+    item: Callable[[Expr], Item]
+    values: tuple[int | float, ...] | None = None
+    kind: Scalar = PY_INT
+
+    @property
+    def counts_from_zero(self) -> bool:
+        """Start 0, step 1: positions and indices agree."""
+        return self.step == 1 and isinstance(self.start, Const) and self.start.value == 0
+
+    @property
+    def runs(self) -> bool:
+        """At least one trip, for certain."""
+        if self.values:
+            return True
+        match self.start, self.stop:
+            case Const(value=int() as low), Const(value=int() as high):
+                return len(range(low, high, self.step)) > 0
+        return False
+
+
+class LoopLowering(StatementLowering):
+    """Loops, with a fix point over what each name stands for at the loop's head."""
+
+    def reset_heads(self) -> None:
+        """Forget what was found out about loop heads."""
+        self.heads: dict[tuple[int, ...], Env] = {}
+        self.changed = False
+
+    def loop(self, node: ast.For | ast.While) -> list[Stmt]:
+        """A loop statement. Raises Stop."""
+        if node.orelse:
+            raise Stop("for/while ... else", node.lineno, "use a flag")
+        return self.for_loop(node) if isinstance(node, ast.For) else self.while_loop(node)
+
+    # --------------------------------------------------------------- for
+    def for_loop(self, node: ast.For) -> list[Stmt]:
+        """``for target in iterable``."""
+        line = node.lineno
+        domain = self.domain(node.iter)
+        domain, before = self.bounds_fixed(domain, node)
+        reassigned = self.assigned_in(node.body)
+        probe = Var(domain.kind, line, "?")
+        index = self.index_name(node.target, domain.item(probe), probe, reassigned)
+        if index is None:
+            index = self.invent(self.index_stem(node.target))
+        variable = Var(domain.kind, line, index)
+        entry = self.copy_env()
+        assert entry is not None
+
+        def prologue() -> list[Stmt]:
+            assert self.env is not None
+            self.kill(index)
+            self.env[index] = Private(frozenset((domain.kind,)))
+            self.all_types.setdefault(index, set()).add(domain.kind)
+            return self.bind(node.target, domain.item(variable), index, node)
+
+        body, after = self.loop_body(node, entry, prologue)
+        context = self.last_context
+        if domain.runs:
+            self.env = merge_envs([after, *context.continues, *context.breaks])
+        else:
+            head = merge_envs([entry, after, *context.continues])
+            self.env = merge_envs([head, *context.breaks])
+        loop = For(
+            line, node, index, domain.start, domain.stop, domain.step, tuple(body), domain.values
+        )
+        return [*before, loop]
+
+    def bounds_fixed(self, domain: Domain, node: ast.For) -> tuple[Domain, list[Stmt]]:
+        """Python evaluates the bounds once: keep them where the body changes what they read."""
+        inside = {self.key(n) for n in self.assigned_in([node])} | self.attributes_assigned(node)
+        stores = any(
+            isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(node)
+        )
+        before: list[Stmt] = []
+        bounds: list[Expr] = []
+        for bound in (domain.start, domain.stop):
+            changes = not reads(bound).isdisjoint(inside) or (stores and bool(loads(bound)))
+            if changes:
+                name = self.invent("stop" if bound is domain.stop else "start")
+                before.append(self.put(name, bound, node))
+                bounds.append(Var(bound.type, bound.line, name))
+            else:
+                bounds.append(bound)
+        fixed = Domain(bounds[0], bounds[1], domain.step, domain.item, domain.values, domain.kind)
+        return fixed, before
+
+    def attributes_assigned(self, node: ast.stmt) -> set[str]:
+        """Attribute paths that the statement assigns."""
+        return {
+            path
+            for n in ast.walk(node)
+            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+            if (path := self.path(n)) is not None
+        }
+
+    @staticmethod
+    def assigned_in(body: list[ast.stmt]) -> frozenset[str]:
+        """Names stored by the statements."""
+        return frozenset(
+            n.id
+            for statement in body
+            for n in (statement, *own_nodes(statement))
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        )
+
+    def index_name(
+        self, target: ast.expr, item: Item, probe: Var, reassigned: frozenset[str]
+    ) -> str | None:
+        """The user's own name for the index, if there is one that the body leaves alone."""
+        match target:
+            case ast.Name(id=name):
+                if item is probe and name not in reassigned:
+                    return self.key(name)
+            case ast.Tuple(elts=elts) if isinstance(item, tuple) and len(item) == len(elts):
+                names = [e.id for e in elts if isinstance(e, ast.Name)]
+                for part, value in zip(elts, item, strict=True):
+                    if isinstance(part, ast.Name) and names.count(part.id) == 1:
+                        found = self.index_name(part, value, probe, reassigned)
+                        if found is not None:
+                            return found
+        return None
+
+    @staticmethod
+    def index_stem(target: ast.expr) -> str:
+        """A stem for an invented index: ``row`` gives ``row_i``."""
+        return f"{target.id}_i" if isinstance(target, ast.Name) and target.id != "_" else "i"
+
+    def bind(self, target: ast.expr, item: Item, index: str, node: ast.For) -> list[Stmt]:
+        """Give the loop's targets their values; nothing to do where the index is the target."""
+        match target, item:
+            case ast.Name(id=name), Var(name=same) if self.key(name) == same == index:
+                return []
+            case ast.Tuple(elts=elts), tuple():
+                if len(elts) != len(item):
+                    raise Stop(f"{len(item)} values for {len(elts)} targets", node.lineno)
+                result: list[Stmt] = []
+                for part, value in zip(elts, item, strict=True):
+                    result += self.bind(part, value, index, node)
+                return result
+        return self.assign(target, item, node)
+
+    # ----------------------------------------------------------- domains
+    def domain(self, node: ast.expr) -> Domain:
+        """What the iterable of a loop stands for. Raises Stop."""
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
+                if self.is_builtin(name):
+                    if name == "range" and not keywords and 1 <= len(args) <= 3:
+                        return self.range_domain(args, node.lineno)
+                    if name == "enumerate" and args:
+                        return self.enumerate_domain(node)
+                    if name == "zip" and args:
+                        return self.zip_domain(node)
+                    if name == "reversed" and len(args) == 1:
+                        return self.reversed_domain(args[0], node.lineno)
+        rows = self.table(node)
+        if rows is not None:
+            return self.table_domain(rows, node.lineno)
+        view = self.view(node)
+        if view is None:
+            raise Stop(
+                f"a loop over {ast.unparse(node)}",
+                node.lineno,
+                "loop over a range, an array or a list of numbers",
+            )
+        return self.element_domain(View(view.array, self.frozen_prefix(view, node.lineno)), node)
+
+    def is_builtin(self, name: str) -> bool:
+        """Whether the name means Python's built-in here."""
+        return (
+            name not in self.local
+            and name not in self.frame.names
+            and not self.module.bound(name)
+            and (name not in self.observation.values or self._seen_builtin(name))
+        )
+
+    def _seen_builtin(self, name: str) -> bool:
+        info = self.observation.values[name]
+        return info.target in (f"builtins.{name}", name)
+
+    def range_domain(self, args: list[ast.expr], line: int) -> Domain:
+        """``range`` with one to three integer arguments."""
+        bounds = [self.settled(self.expr(a)) for a in args]
+        for bound in bounds:
+            if bound.type.kind is not Kind.INT:
+                raise Stop(f"range over {bound.type}", line)
+        zero = Const(PY_INT, line, 0)
+        start, stop = (zero, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
+        if len(bounds) < 3:
+            return Domain(start, stop, 1, lambda index: index)
+        match bounds[2]:
+            case Const(value=int() as step) if step:
+                return Domain(start, stop, step, lambda index: index)
+            case Const():
+                raise Stop("range with step 0", line)
+        return self.varying_step(start, stop, bounds[2], line)
+
+    def varying_step(self, start: Expr, stop: Expr, step: Expr, line: int) -> Domain:
+        """``range(i * i, n, i)``: counted trips of a step that is proved positive."""
+        self.positive_steps.append((step, line))
+        span = self.arithmetic("-", stop, start, line)
+        rounded = self.arithmetic("-", self.arithmetic("+", span, step, line), _one(line), line)
+        count = self.arithmetic("//", rounded, step, line)
+
+        def item(index: Expr) -> Item:
+            return self.arithmetic("+", start, self.arithmetic("*", index, step, line), line)
+
+        return Domain(Const(PY_INT, line, 0), count, 1, item)
+
+    @staticmethod
+    def arithmetic(op: str, left: Expr, right: Expr, line: int) -> Expr:
+        """Python integer arithmetic, folded."""
+        return fold_one(Binary(PY_INT, line, op, left, right))
+
+    def element_domain(self, view: View, node: ast.expr) -> Domain:
+        """The elements or rows of an array or list."""
+        line = node.lineno
+        stop = Dim(PY_INT, line, view.array, len(view.prefix))
+        if not self.rank(view):
+            raise Stop(f"a loop over {ast.unparse(node)}, which is a number", line)
+        return Domain(Const(PY_INT, line, 0), stop, 1, lambda index: self.down(view, index, line))
+
+    def table_domain(self, rows: Table, line: int) -> Domain:
+        """A constant tuple of numbers, or of tuples of numbers."""
+        count = Const(PY_INT, line, len(rows.rows))
+        zero = Const(PY_INT, line, 0)
+        if isinstance(rows.rows[0], tuple):
+            columns = tuple(zip(*rows.rows, strict=True))  # type: ignore[arg-type]
+            return Domain(
+                zero, count, 1, lambda index: tuple(self.chosen(c, index, line) for c in columns)
+            )
+        flat = tuple(v for v in rows.rows if not isinstance(v, tuple))
+        kinds = {typing.type_of_value(v) for v in flat}
+        if len(kinds) == 1 and isinstance(flat[0], int | float) and not isinstance(flat[0], bool):
+            kind = typing.type_of_value(flat[0])
+            assert kind is not None
+            values = tuple(v for v in flat if isinstance(v, int | float))
+            return Domain(zero, count, 1, lambda index: index, values, kind)
+        return Domain(zero, count, 1, lambda index: self.chosen(flat, index, line))
+
+    def chosen(self, column: tuple[Literal, ...], index: Expr, line: int) -> Expr:
+        """The entry of a column of constants at a position: affine where it is, else a choice."""
+        kinds = {typing.type_of_value(v) for v in column}
+        if len(kinds) != 1:
+            raise Stop("a tuple of constants of different types", line, "write 0.0 instead of 0")
+        kind = typing.type_of_value(column[0])
+        assert kind is not None
+        if len(set(column)) == 1 and len({str(v) for v in column}) == 1:
+            return Const(kind, line, column[0])
+        if kind == PY_INT:
+            steps = {int(b) - int(a) for a, b in zip(column, column[1:], strict=False)}  # type: ignore[arg-type]
+            if len(steps) == 1:
+                scaled = self.arithmetic("*", Const(PY_INT, line, steps.pop()), index, line)
+                return self.arithmetic("+", Const(PY_INT, line, column[0]), scaled, line)
+        result: Expr = Const(kind, line, column[-1])
+        for position in range(len(column) - 2, -1, -1):
+            here = Compare(PY_BOOL, line, "==", index, Const(PY_INT, line, position))
+            result = Select(kind, line, here, Const(kind, line, column[position]), result)
+        return result
+
+    def positions(self, node: ast.expr) -> Domain:
+        """The iterable as a domain that counts from zero."""
+        domain = self.domain(node)
+        line = node.lineno
+        if domain.values is not None:
+            return Domain(
+                domain.start,
+                domain.stop,
+                1,
+                lambda index: self.chosen(domain.values or (), index, line),
+            )
+        if domain.counts_from_zero:
+            return domain
+        if domain.step != 1:
+            raise Stop("enumerate or zip over a range with a step", line, "use the index itself")
+        count = self.arithmetic("-", domain.stop, domain.start, line)
+        return Domain(
+            Const(PY_INT, line, 0),
+            count,
+            1,
+            lambda index: domain.item(self.arithmetic("+", domain.start, index, line)),
+        )
+
+    def enumerate_domain(self, node: ast.Call) -> Domain:
+        """``enumerate(xs, start)``."""
+        line = node.lineno
+        extra = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "start")]
+        inner = self.positions(node.args[0])
+        first = self.settled(self.expr(extra[0])) if extra else Const(PY_INT, line, 0)
+        if first.type != PY_INT:
+            raise Stop(f"enumerate from {first.type}", line)
+        zero = isinstance(first, Const) and first.value == 0
+
+        def item(index: Expr) -> Item:
+            number = index if zero else self.arithmetic("+", index, first, line)
+            return (number, inner.item(index))
+
+        return Domain(inner.start, inner.stop, 1, item)
+
+    def zip_domain(self, node: ast.Call) -> Domain:
+        """``zip(a, b)``: as long as the shortest."""
+        line = node.lineno
+        if node.keywords:
+            raise Stop("zip(strict=...)", line)
+        inner = [self.positions(a) for a in node.args]
+        stops: list[Expr] = []
+        for domain in inner:
+            if domain.stop not in stops:
+                stops.append(domain.stop)
+        stop = self.shortest(stops, line)
+        return Domain(inner[0].start, stop, 1, lambda index: tuple(d.item(index) for d in inner))
+
+    def shortest(self, stops: list[Expr], line: int) -> Expr:
+        """The first extent where all were seen equal (relied on), else their minimum."""
+        if len(stops) == 1:
+            return stops[0]
+        seen = {self.seen_extent(stop) for stop in stops}
+        if len(seen) == 1 and None not in seen:
+            for other in stops[1:]:
+                self.rely(Compare(PY_BOOL, line, "==", stops[0], other))
+            return stops[0]
+        return Call(PY_INT, line, "min", tuple(stops))
+
+    def seen_extent(self, stop: Expr) -> int | None:
+        """The value of an extent where it was the same at every entry."""
+        match stop:
+            case Const(value=int() as value):
+                return value
+            case Dim(array=array, axis=axis):
+                shape = self.used_arrays[array].shape
+                return None if shape is None else shape[axis]
+        return None
+
+    def reversed_domain(self, node: ast.expr, line: int) -> Domain:
+        """``reversed(range(a, b))`` and ``reversed(xs)``."""
+        domain = self.domain(node)
+        if domain.values is not None:
+            values = domain.values[::-1]
+            return Domain(domain.start, domain.stop, 1, domain.item, values, domain.kind)
+        if domain.step != 1:
+            raise Stop("reversed range with a step", line, "write the range backwards")
+        last = self.arithmetic("-", domain.stop, _one(line), line)
+        first = self.arithmetic("-", domain.start, _one(line), line)
+        return Domain(last, first, -1, domain.item)
+
+    # ------------------------------------------------------------- while
+    def while_loop(self, node: ast.While) -> list[Stmt]:
+        """``while test``; the test is evaluated at the head, so nothing is hoisted from it."""
+        entry = self.copy_env()
+        assert entry is not None
+        test: list[Expr] = []
+        at_test: list[Env | None] = []
+
+        def prologue() -> list[Stmt]:
+            saved, self.hoist = self.hoist, None
+            try:
+                test.append(self.truth(self.test(node.test)))
+            finally:
+                self.hoist = saved
+            at_test.append(self.copy_env())
+            return []
+
+        body, _ = self.loop_body(node, entry, prologue)
+        context = self.last_context
+        endless = isinstance(test[-1], Const) and bool(test[-1].value)
+        leaving = [] if endless else [at_test[-1]]
+        self.env = merge_envs([*leaving, *context.breaks])
+        return [While(node.lineno, node, test[-1], tuple(body))]
+
+    # -------------------------------------------------------------- both
+    def loop_body(
+        self, node: ast.For | ast.While, entry: Env, prologue: Callable[[], list[Stmt]]
+    ) -> tuple[list[Stmt], Env | None]:
+        """The body, lowered under what may hold at the head; the environment at its end."""
+        key = (*self.frame.path, id(node))
+        known = self.heads.get(key)
+        self.env = merge_envs([entry, known])
+        context = LoopContext()
+        self.frame.loops.append(context)
+        body = prologue()
+        body += self.block(node.body)
+        self.frame.loops.pop()
+        after = self.env
+        head = merge_envs([entry, after, *context.continues])
+        assert head is not None
+        merged = merge_envs([head, known])
+        if merged != known:
+            assert merged is not None
+            self.heads[key] = merged
+            self.changed = True
+        self.last_context = context
+        return body, after
+
+    positive_steps: list[tuple[Expr, int]]
+    last_context: LoopContext
+
+
+def _one(line: int) -> Const:
+    return Const(PY_INT, line, 1)

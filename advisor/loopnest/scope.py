@@ -1,0 +1,294 @@
+"""What the source text alone proves about names: constants, imports, who assigns them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..model import Source
+
+Literal = bool | int | float | complex
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def dotted(node: ast.expr) -> str | None:
+    """``"self.grid.u"`` for a chain of attributes of a name, None for anything else."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=attr):
+            base = dotted(value)
+            return None if base is None else f"{base}.{attr}"
+    return None
+
+
+def literal(node: ast.expr) -> Literal | None:
+    """The value of a number literal, signs and simple arithmetic of literals included."""
+    match node:
+        case ast.Constant(value=bool() | int() | float() | complex() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            inner = literal(operand)
+            return None if inner is None or isinstance(inner, bool) else -inner
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            inner = literal(operand)
+            return None if inner is None or isinstance(inner, bool) else inner
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() as op, left=left, right=right):
+            first, second = literal(left), literal(right)
+            if first is None or second is None:
+                return None
+            if isinstance(op, ast.Add):
+                return first + second
+            return first - second if isinstance(op, ast.Sub) else first * second
+    return None
+
+
+def table(node: ast.expr) -> tuple[tuple[Literal, ...], ...] | tuple[Literal, ...] | None:
+    """The value of a literal tuple or list of numbers, or of equally long tuples of numbers."""
+    if not isinstance(node, ast.Tuple | ast.List) or not node.elts:
+        return None
+    flat = [literal(e) for e in node.elts]
+    numbers = [value for value in flat if value is not None]
+    if len(numbers) == len(flat):
+        return tuple(numbers)
+    rows: list[tuple[Literal, ...]] = []
+    for element in node.elts:
+        if not isinstance(element, ast.Tuple | ast.List):
+            return None
+        row = [literal(e) for e in element.elts]
+        kept = tuple(value for value in row if value is not None)
+        if len(kept) != len(row) or (rows and len(rows[0]) != len(kept)):
+            return None
+        rows.append(kept)
+    return tuple(rows)
+
+
+def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
+    """All nodes below ``root``, without the bodies of functions and classes inside it."""
+    stack = list(ast.iter_child_nodes(root))
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def stored_names(root: ast.AST) -> frozenset[str]:
+    """Names bound below ``root`` in the same scope: assigned, imported, defined, deleted."""
+    found: set[str] = set()
+    for node in own_nodes(root):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                found.update((a.asname or a.name).split(".")[0] for a in names)
+            case ast.ExceptHandler(name=str() as name):
+                found.add(name)
+            case _:
+                pass
+    return frozenset(found)
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
+    """All parameter names."""
+    args = function.args
+    names = [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+    names += [a.arg for a in (args.vararg, args.kwarg) if a is not None]
+    return names
+
+
+def declared(function: ast.AST) -> frozenset[str]:
+    """Names under ``global`` or ``nonlocal`` in this scope."""
+    found: set[str] = set()
+    for node in own_nodes(function):
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            found.update(node.names)
+    return frozenset(found)
+
+
+def local_names(function: ast.FunctionDef | None) -> frozenset[str]:
+    """Names local to a function; empty for module level."""
+    if function is None:
+        return frozenset()
+    return (stored_names(function) | frozenset(parameters(function))) - declared(function)
+
+
+def targets_of(statement: ast.stmt) -> Iterator[ast.expr]:
+    """The assignment targets of a simple statement."""
+    match statement:
+        case ast.Assign(targets=targets):
+            yield from targets
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            yield target
+        case _:
+            return
+
+
+@dataclass(frozen=True)
+class Module:
+    """Facts about the names of one source file."""
+
+    source: Source
+
+    @cached_property
+    def _stores(self) -> Mapping[str, int]:
+        """How often each global name is bound, by the module or through ``global``."""
+        counts: dict[str, int] = {}
+        tree = self.source.tree
+        for node in own_nodes(tree):
+            for name in _bound_by(node):
+                counts[name] = counts.get(name, 0) + 1
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for name in declared(node):
+                    counts[name] = counts.get(name, 0) + 2  # rebound at any time
+        return counts
+
+    @cached_property
+    def _dynamic(self) -> bool:
+        """Whether the module writes its globals in ways that the text does not show."""
+        for node in ast.walk(self.source.tree):
+            match node:
+                case ast.Name(id="globals" | "exec" | "vars" | "setattr"):
+                    return True
+                case ast.ImportFrom(names=names) if any(a.name == "*" for a in names):
+                    return True
+        return False
+
+    @cached_property
+    def _top(self) -> Mapping[str, ast.expr]:
+        found: dict[str, ast.expr] = {}
+        for statement in self.source.tree.body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    found[name] = value
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                    found[name] = value
+                case _:
+                    pass
+        return found
+
+    def bound(self, name: str) -> bool:
+        """Whether the module binds the name at all."""
+        return name in self._stores
+
+    def constant(self, name: str) -> Literal | None:
+        """The number a global always has: bound once, at top level, from a literal."""
+        if self._stores.get(name) != 1 or self._dynamic:
+            return None
+        value = self._top.get(name)
+        return None if value is None else literal(value)
+
+    def constant_table(
+        self, name: str
+    ) -> tuple[tuple[Literal, ...], ...] | tuple[Literal, ...] | None:
+        """The numbers a global tuple always has; a list only if nothing could change it."""
+        if self._stores.get(name) != 1 or self._dynamic:
+            return None
+        value = self._top.get(name)
+        if value is None:
+            return None
+        if not _frozen(value) and not only_iterated(self.source.tree, name):
+            return None
+        return table(value)
+
+    @cached_property
+    def imports(self) -> Mapping[str, str]:
+        """Canonical dotted names of what is imported at top level and never bound again."""
+        found: dict[str, str] = {}
+        for node in own_nodes(self.source.tree):
+            match node:
+                case ast.Import(names=names):
+                    for alias in names:
+                        if alias.asname:
+                            found[alias.asname] = alias.name
+                        elif "." not in alias.name:
+                            found[alias.name] = alias.name
+                case ast.ImportFrom(module=str() as module, names=names, level=0):
+                    for alias in names:
+                        found[alias.asname or alias.name] = f"{module}.{alias.name}"
+                case _:
+                    pass
+        return {name: path for name, path in found.items() if self._stores.get(name) == 1}
+
+    @cached_property
+    def functions(self) -> Mapping[str, ast.FunctionDef]:
+        """Functions defined at top level under a name that is bound only once."""
+        return {
+            statement.name: statement
+            for statement in self.source.tree.body
+            if isinstance(statement, ast.FunctionDef) and self._stores.get(statement.name) == 1
+        }
+
+    @cached_property
+    def nodes(self) -> frozenset[int]:
+        """Identities of all function definitions in this file."""
+        return frozenset(
+            id(n) for n in ast.walk(self.source.tree) if isinstance(n, ast.FunctionDef)
+        )
+
+    @cached_property
+    def computed_attributes(self) -> frozenset[str]:
+        """Names that are methods or properties of some class here: not plain attributes."""
+        found: set[str] = set()
+        for node in ast.walk(self.source.tree):
+            if isinstance(node, ast.ClassDef):
+                found.update(
+                    s.name for s in node.body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)
+                )
+        return frozenset(found)
+
+
+def _bound_by(node: ast.AST) -> Iterable[str]:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            return (name,)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return (name,)
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            return tuple((a.asname or a.name).split(".")[0] for a in names)
+        case ast.ExceptHandler(name=str() as name):
+            return (name,)
+    return ()
+
+
+def _frozen(node: ast.expr) -> bool:
+    """A tuple of numbers, or of tuples of numbers: nothing can change it."""
+    return isinstance(node, ast.Tuple) and not any(
+        isinstance(inner, ast.List) for inner in ast.walk(node)
+    )
+
+
+def only_iterated(root: ast.AST, name: str) -> bool:
+    """Whether the name, once bound, is only looped over, indexed for reading or measured."""
+    allowed = 0
+    total = 0
+    for node in ast.walk(root):
+        match node:
+            case ast.Name(id=found, ctx=ast.Load()) if found == name:
+                total += 1
+            case ast.For(iter=ast.Name(id=found)) if found == name:
+                allowed += 1
+            case ast.comprehension(iter=ast.Name(id=found)) if found == name:
+                allowed += 1
+            case ast.Call(func=ast.Name(id="len" | "enumerate"), args=[ast.Name(id=found)]) if (
+                found == name
+            ):
+                allowed += 1
+    # Elements of a list of lists can be changed through the loop variable: rows must be tuples.
+    for node in ast.walk(root):
+        if (
+            isinstance(node, ast.Assign)
+            and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+            and isinstance(node.value, ast.List)
+            and any(isinstance(e, ast.List) for e in node.value.elts)
+        ):
+            return False
+    return allowed == total

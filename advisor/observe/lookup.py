@@ -1,0 +1,201 @@
+"""Which names a piece of code uses, and their values found without running the user's code.
+
+A name is a root (``grid``) or a dotted chain as written (``self.grid``, ``cfg.size.n``). Properties
+and ``__getattr__`` are never called: looking must not change the program.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from .values import numpy_of_program, unwrap
+
+
+class _Missing:
+    """Marks a chain that has no value, or none that can be had without running user code."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+
+
+class Computed:
+    """Stands for an attribute that only user code could compute (a property)."""
+
+
+COMPUTED: Final = Computed()
+
+
+def dotted(node: ast.expr) -> str | None:
+    """``"self.cfg.n"`` for a chain of attributes on a name, else None."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    parts.append(node.id)
+    return ".".join(reversed(parts))
+
+
+def used_chains(*nodes: ast.AST) -> tuple[str, ...]:
+    """All names in the nodes, read or assigned, and all attribute chains with their bases."""
+    found: dict[str, None] = {}
+    for node in nodes:
+        for part in ast.walk(node):
+            if not isinstance(part, ast.Name | ast.Attribute):
+                continue
+            chain = dotted(part)
+            if chain is not None:
+                _add_prefixes(found, chain)
+    return tuple(found)
+
+
+def _add_prefixes(found: dict[str, None], chain: str) -> None:
+    parts = chain.split(".")
+    for count in range(1, len(parts) + 1):
+        found.setdefault(".".join(parts[:count]))
+
+
+def resolve(
+    chains: tuple[str, ...], local: Mapping[str, Any], global_: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The value of each chain that has one; the order is that of ``chains``.
+
+    A chain's base must come before it (``used_chains`` sees to that). Built-ins are left out.
+    """
+    found: dict[str, Any] = {}
+    for chain in chains:
+        base, dot, name = chain.rpartition(".")
+        if not dot:
+            if name in local:
+                found[chain] = local[name]
+            elif name in global_:
+                found[chain] = global_[name]
+        elif base in found:
+            value = attribute(found[base], name)
+            if value is not MISSING:
+                found[chain] = value
+    return found
+
+
+def attribute(value: Any, name: str) -> Any:
+    """``value.name`` where it is plainly stored; ``COMPUTED`` for properties; else MISSING."""
+    if isinstance(value, types.ModuleType):
+        return types.ModuleType.__getattribute__(value, "__dict__").get(name, MISSING)
+    if isinstance(value, type):
+        return _stored(_class_attribute(value, name))
+    kind = type(value)
+    numpy = numpy_of_program()
+    if numpy is not None and issubclass(kind, numpy.ndarray | numpy.generic):
+        return MISSING  # shape, dtype and T are the array's own business
+    if kind.__getattribute__ is not object.__getattribute__:
+        return MISSING
+    in_class = _class_attribute(kind, name)
+    if isinstance(in_class, types.MemberDescriptorType):
+        try:
+            return in_class.__get__(value, kind)
+        except AttributeError:  # a slot that nothing was assigned to
+            return MISSING
+    if hasattr(type(in_class), "__set__"):
+        return COMPUTED
+    try:
+        stored = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        stored = {}
+    if name in stored:
+        return stored[name]
+    return _stored(in_class)
+
+
+def _class_attribute(kind: type, name: str) -> Any:
+    for base in type.__getattribute__(kind, "__mro__"):
+        members = type.__getattribute__(base, "__dict__")
+        if name in members:
+            return members[name]
+    return MISSING
+
+
+def _stored(value: Any) -> Any:
+    """A class attribute as reading it gives it, where that needs no user code."""
+    if value is MISSING or isinstance(value, types.FunctionType | type):
+        return value
+    if isinstance(value, staticmethod | classmethod):
+        return value.__func__
+    return COMPUTED if hasattr(type(value), "__get__") else value
+
+
+# --------------------------------------------------------- helpers called in a loop
+def global_chains(code: types.CodeType) -> Iterator[tuple[str, bool]]:
+    """Chains a function's code loads: ``(chain, is_global)``.
+
+    Chains on the first parameter of a method come with ``is_global`` False and that parameter's
+    name as root, so that the caller can put its own object in place.
+    """
+    import dis  # 5 ms that only programs with helpers in hot loops pay
+
+    first = code.co_varnames[0] if code.co_argcount else None
+    chain: str | None = None
+    is_global = True
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
+            chain = f"{chain}.{step.argval}"
+            yield chain, is_global
+            continue
+        chain = None
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            chain, is_global = str(step.argval), True
+            yield chain, True
+        elif step.opname.startswith("LOAD_FAST"):
+            name = step.argval[-1] if isinstance(step.argval, tuple) else step.argval
+            if name == first:
+                chain, is_global = str(name), False
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            for inner_chain, inner_global in global_chains(inner):
+                if inner_global:
+                    yield inner_chain, True
+
+
+def helper_values(
+    chain: str, function: Any, user_files: frozenset[str], *, limit: int = 40
+) -> Iterator[tuple[str, Any]]:
+    """Globals (and attributes of ``self``) that a helper called as ``chain`` reads, transitively.
+
+    Only Python functions defined in ``user_files`` are followed, at most ``limit`` of them.
+    """
+    todo = [(chain, function)]
+    done: set[int] = set()
+    while todo and len(done) < limit:
+        chain, function = todo.pop()
+        inner = unwrap(function)
+        if not isinstance(inner, types.FunctionType) or id(inner) in done:
+            continue
+        if inner.__code__.co_filename not in user_files:
+            continue
+        done.add(id(inner))
+        base = chain.rpartition(".")[0]
+        first = inner.__code__.co_varnames[:1]
+        for name, is_global in global_chains(inner.__code__):
+            if is_global:
+                value = _walk(inner.__globals__, name)
+                if value is not MISSING:
+                    yield name, value
+                    todo.append((name, value))
+            elif base and first:
+                yield f"{base}{name[len(first[0]) :]}", MISSING
+
+
+def _walk(namespace: Mapping[str, Any], chain: str) -> Any:
+    root, *rest = chain.split(".")
+    value = namespace.get(root, MISSING)
+    for name in rest:
+        if value is MISSING or value is COMPUTED:
+            return MISSING
+        value = attribute(value, name)
+    return value

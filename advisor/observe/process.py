@@ -1,0 +1,179 @@
+"""Child processes of the tool: waiting with a limit, ending a whole group, surviving nobody."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from ..model import Exited, Killed, RunEnd
+
+if sys.platform != "win32":
+    import resource
+
+TICK = 0.25
+"""Seconds between two looks at what a waiting parent has to look at."""
+
+PR_SET_PDEATHSIG = 1
+
+WATCHDOG = r"""
+import os, shutil, signal, sys, time
+scratch = sys.argv[1]
+groups = set()
+for line in sys.stdin.buffer:
+    word = line.split()
+    if word[0] == b"+": groups.add(int(word[1]))
+    elif word[0] == b"-": groups.discard(int(word[1]))
+    elif word[0] == b"end": sys.exit()
+mark = os.fsencode(scratch) + b"/"
+for attempt in range(50):
+    if os.path.isdir("/proc/self"):
+        for name in os.listdir("/proc"):
+            if name.isdigit() and int(name) != os.getpid():
+                try:
+                    with open("/proc/" + name + "/environ", "rb") as file:
+                        if any(v.startswith(b"TMPDIR=" + mark) for v in file.read().split(b"\0")):
+                            os.kill(int(name), signal.SIGKILL)
+                except OSError: pass
+    for group in groups:
+        try: os.killpg(group, signal.SIGKILL)
+        except OSError: pass
+    groups.clear()
+    shutil.rmtree(scratch, ignore_errors=True)
+    if not os.path.exists(scratch): break
+    time.sleep(0.1)
+"""
+"""Reads the process groups in use from the tool. Its end of file without ``end`` means that the
+tool died: then the groups, whatever carries our TMPDIR, and the scratch folder go."""
+
+
+class Watchdog:
+    """A small process that cleans up if the tool is killed outright."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", WATCHDOG, str(scratch)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd="/",
+        )
+
+    def add(self, group: int) -> None:
+        """End this process group too, should the tool die."""
+        self._tell(f"+ {group}")
+
+    def remove(self, group: int) -> None:
+        """The group has ended: its number may be given to others."""
+        self._tell(f"- {group}")
+
+    def close(self) -> None:
+        """The tool cleans up by itself."""
+        self._tell("end")
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        self._process.wait()
+
+    def _tell(self, text: str) -> None:
+        pipe: IO[bytes] | None = self._process.stdin
+        assert pipe is not None
+        with contextlib.suppress(OSError, ValueError):  # it was killed: nothing to tell
+            pipe.write(text.encode() + b"\n")
+            pipe.flush()
+
+
+def wait(
+    process: subprocess.Popen[bytes], deadline: float | None, tick: Callable[[], None]
+) -> tuple[int, resource.struct_rusage] | None:
+    """Wait for the end of a child until ``deadline`` (``time.monotonic``), None if it lives on.
+
+    Returns the wait status and the resources of the child and of those it waited for. ``tick`` is
+    called every `TICK` seconds.
+    """
+    watcher = _Watcher(process.pid)
+    try:
+        while True:
+            left = TICK if deadline is None else min(TICK, deadline - time.monotonic())
+            ended = watcher.ended(max(0.0, left))
+            if ended:
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                return status, usage
+            tick()
+            if deadline is not None and time.monotonic() >= deadline:
+                return None
+    finally:
+        watcher.close()
+
+
+class _Watcher:
+    """Notices the end of a process without reaping it, and without busy waiting on Linux."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.fd = -1
+        if hasattr(os, "pidfd_open"):
+            with contextlib.suppress(OSError):  # an old kernel, or a seccomp filter
+                self.fd = os.pidfd_open(pid)
+
+    def ended(self, seconds: float) -> bool:
+        if self.fd >= 0:
+            poll = select.poll()
+            poll.register(self.fd, select.POLLIN)
+            return bool(poll.poll(seconds * 1000))
+        stop = time.monotonic() + seconds
+        pause = 0.0005
+        while True:
+            known = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if known is not None:
+                return True
+            if time.monotonic() >= stop:
+                return False
+            time.sleep(min(pause, max(0.0, stop - time.monotonic())))
+            pause = min(pause * 2, 0.01)
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+
+
+def end_group(group: int) -> None:
+    """Kill what is left of a process group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def end_of(status: int) -> RunEnd:
+    """A wait status as a value."""
+    code = os.waitstatus_to_exitcode(status)
+    return Killed(-code) if code < 0 else Exited(code)
+
+
+def peak_memory(usage: resource.struct_rusage) -> int:
+    """Largest resident size in bytes; the kernels count in different units."""
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def die_with_parent() -> Callable[[], None] | None:
+    """For ``preexec_fn``: the child is killed when the thread that started it ends (Linux)."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    parent = os.getpid()
+
+    def arrange() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)  # it died before we could ask
+
+    return arrange

@@ -1,0 +1,42 @@
+"""What the user may choose."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass, field
+
+from .errors import UsageProblem
+
+BACK_ENDS = ("numpy", "numba", "cupy", "cuda")
+_MODULES = {"numpy": "numpy", "numba": "numba", "cupy": "cupy", "cuda": "numba_cuda"}
+
+
+def installed_back_ends() -> frozenset[str]:
+    """The back ends whose packages this Python has; looks them up without importing them."""
+    return frozenset(name for name in BACK_ENDS if importlib.util.find_spec(_MODULES[name]))
+
+
+@dataclass(frozen=True)
+class Options:
+    """The choices of one run; times in seconds."""
+
+    allow: frozenset[str] = field(default_factory=installed_back_ends)
+    unsafe: bool = False
+    budget: float | None = None
+    time_limit: float | None = None
+    min_speedup: float = 1.1
+    verbose: bool = False
+
+
+def parse_allow(text: str | None) -> frozenset[str]:
+    """``"numpy,numba"`` to the set of back ends. Raises UsageProblem on an unknown name."""
+    if text is None:
+        return installed_back_ends()
+    wanted = frozenset(part.strip() for part in text.split(",") if part.strip())
+    if unknown := wanted - set(BACK_ENDS):
+        raise UsageProblem(
+            f"--allow does not know {', '.join(sorted(unknown))}; it takes {', '.join(BACK_ENDS)}"
+        )
+    if missing := wanted - installed_back_ends():
+        raise UsageProblem(f"--allow names {', '.join(sorted(missing))}, which is not installed")
+    return wanted

@@ -1,0 +1,224 @@
+"""Finds the rules: one file in ``gpuadvise.rules`` each, checked as they are loaded.
+
+Code and name come from the file's name, ``np201_loops_to_numpy.py`` is NP201 loops-to-numpy, and
+everything else from the file's docstring, its ``@rule`` and its ``CASES``; nothing is written
+down twice.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from . import rules as rules_package
+from .api import Ignores, Rewrites, RuleFunction
+from .errors import UsageProblem
+
+FILE_NAME = re.compile(r"(?P<code>[a-z]{2}\d{3})_(?P<name>[a-z0-9]+(_[a-z0-9]+)*)")
+SLOW = "Why it is slow:"
+DIFFER = "Why it may differ:"
+
+
+class RuleError(Exception):
+    """A rule file breaks the contract; the text names file and line."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule, as its file tells it."""
+
+    code: str
+    """``"NP201"``."""
+    name: str
+    """``"loops-to-numpy"``."""
+    summary: str
+    why_slow: str
+    why_differ: str
+    needs: frozenset[str]
+    """Packages that every rewrite of the rule imports."""
+    function: RuleFunction
+    cases: tuple[Rewrites | Ignores, ...]
+    path: Path
+
+    @property
+    def rewrites(self) -> tuple[Rewrites, ...]:
+        """The cases it must rewrite."""
+        return tuple(case for case in self.cases if isinstance(case, Rewrites))
+
+    @property
+    def ignores(self) -> tuple[Ignores, ...]:
+        """The cases it must leave alone."""
+        return tuple(case for case in self.cases if isinstance(case, Ignores))
+
+
+# ------------------------------------------------------------------ loading
+@cache
+def rules() -> tuple[Rule, ...]:
+    """All rules by code. Raises RuleError if a file breaks the contract."""
+    return load(rules_package)
+
+
+def load(package: ModuleType) -> tuple[Rule, ...]:
+    """The rules of one package, by code. Raises RuleError."""
+    found: dict[str, Rule] = {}
+    for info in pkgutil.iter_modules(package.__path__):
+        if info.name.startswith("_"):
+            continue
+        rule = read_rule(importlib.import_module(f"{package.__name__}.{info.name}"))
+        if rule.code in found:
+            raise RuleError(f"{rule.path}:1: {rule.code} is also {found[rule.code].path.name}")
+        found[rule.code] = rule
+    return tuple(found[code] for code in sorted(found))
+
+
+def read_rule(module: ModuleType) -> Rule:
+    """The rule of one module. Raises RuleError with file and line."""
+    path = Path(str(module.__file__))
+    matched = FILE_NAME.fullmatch(path.stem)
+    if matched is None:
+        raise RuleError(f"{path}:1: a rule file is called like np201_loops_to_numpy.py")
+    function, (needs, cases) = _rule_function(module, path)
+    _check_cases(cases, module, path)
+    summary, slow, differ = _docstring_parts(module.__doc__ or "", path)
+    return Rule(
+        code=matched["code"].upper(),
+        name=matched["name"].replace("_", "-"),
+        summary=summary,
+        why_slow=slow,
+        why_differ=differ,
+        needs=needs,
+        function=function,
+        cases=cases,
+        path=path,
+    )
+
+
+def _rule_function(
+    module: ModuleType, path: Path
+) -> tuple[RuleFunction, tuple[frozenset[str], tuple[Rewrites | Ignores, ...]]]:
+    marked = [
+        value
+        for value in vars(module).values()
+        if hasattr(value, "__gpuadvise_rule__") and value.__module__ == module.__name__
+    ]
+    if len(marked) != 1:
+        line = marked[1].__code__.co_firstlineno if marked else 1
+        raise RuleError(f"{path}:{line}: {len(marked)} functions with @rule; a rule file has one")
+    return marked[0], marked[0].__gpuadvise_rule__
+
+
+def _check_cases(cases: tuple[Rewrites | Ignores, ...], module: ModuleType, path: Path) -> None:
+    line = _line_of(path, "CASES")
+    if getattr(module, "CASES", None) is not cases:
+        raise RuleError(f"{path}:{line}: @rule(cases=CASES) takes the file's own tuple CASES")
+    rewrites = sum(isinstance(case, Rewrites) for case in cases)
+    ignores = sum(isinstance(case, Ignores) for case in cases)
+    if rewrites + ignores != len(cases):
+        raise RuleError(f"{path}:{line}: CASES holds something that is no Rewrites and no Ignores")
+    if not rewrites:
+        raise RuleError(f"{path}:{line}: CASES has no Rewrites")
+    if ignores < rewrites:
+        raise RuleError(f"{path}:{line}: {rewrites} Rewrites but only {ignores} Ignores")
+
+
+def _line_of(path: Path, name: str) -> int:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    hits = (n for n, line in enumerate(lines, start=1) if re.match(rf"{name}\b", line))
+    return next(hits, 1)
+
+
+def _docstring_parts(text: str, path: Path) -> tuple[str, str, str]:
+    """Summary line, why it is slow, why it may differ."""
+    matched = re.fullmatch(
+        rf"(?P<summary>[^\n]+)\n\s*\n(.*\n)?\s*{SLOW}(?P<slow>.+?)\n\s*{DIFFER}(?P<differ>.+)",
+        text.strip(),
+        re.DOTALL,
+    )
+    if matched is None:
+        raise RuleError(
+            f'{path}:1: the docstring has a summary line, "{SLOW} .." and "{DIFFER} .."'
+        )
+    return matched["summary"].strip(), _plain(matched["slow"]), _plain(matched["differ"])
+
+
+def _plain(text: str) -> str:
+    """One paragraph without line breaks."""
+    return " ".join(text.split())
+
+
+# -------------------------------------------------------------------- pages
+def find(code: str) -> Rule:
+    """A rule by code or name, in any case. Raises UsageProblem."""
+    for rule in rules():
+        if code.upper() == rule.code or code.lower() == rule.name:
+            return rule
+    known = ", ".join(rule.code for rule in rules()) or "none"
+    raise UsageProblem(f"no rule is called {code!r}; there are: {known}")
+
+
+def table(shown: Iterable[Rule] | None = None) -> RenderableType:
+    """The table of rules, for ``gpuadvise rules``."""
+    grid = Table("code", "name", "needs", "what it does", box=None, pad_edge=False)
+    for rule in rules() if shown is None else shown:
+        needs = ", ".join(sorted(rule.needs)) or "-"
+        grid.add_row(Text(rule.code, style="bold"), rule.name, needs, _marked_up(rule.summary))
+    return grid
+
+
+def explain(code: str) -> RenderableType:
+    """A rule's page: why, what to what, and what it leaves alone. Raises UsageProblem."""
+    return page(find(code))
+
+
+def page(rule: Rule) -> RenderableType:
+    """The page of one rule."""
+    needs = f"needs {', '.join(sorted(rule.needs))}" if rule.needs else "needs no package"
+    before = rule.rewrites[0]
+    parts: list[RenderableType] = [
+        Text.assemble((rule.code, "bold"), f" {rule.name} ({needs})"),
+        Text(),
+        _marked_up(rule.summary),
+        Text(),
+        Text.assemble((SLOW, "bold"), " ", _marked_up(rule.why_slow)),
+        Text(),
+        Text.assemble((DIFFER, "bold"), " ", _marked_up(rule.why_differ)),
+        Text("\nIt rewrites, for example:", style="bold"),
+        _code(before.before),
+    ]
+    after = _example_after(rule, before)
+    if after is not None:
+        parts += [Text("into:", style="bold"), _code(after)]
+    parts.append(Text("It leaves alone:", style="bold"))
+    for case in rule.ignores:
+        parts += [_code(case.before), Padding(Text(f"because: {case.because}"), (0, 0, 1, 4))]
+    return Group(*parts)
+
+
+def _example_after(rule: Rule, case: Rewrites) -> str | None:
+    """What the rule makes of its own example; filled in where an observation can be made."""
+    from .cases import rewritten
+
+    return rewritten(rule.function, case)
+
+
+def _code(text: str) -> RenderableType:
+    syntax = Syntax(text.strip("\n"), "python", theme="ansi_dark", background_color="default")
+    return Padding(syntax, (0, 0, 1, 4))
+
+
+def _marked_up(text: str) -> Text:
+    """Docstring text with ``code`` in bold instead of backquotes."""
+    parts = re.split(r"``(.+?)``", text)
+    return Text.assemble(*((part, "bold" if n % 2 else "") for n, part in enumerate(parts)))

@@ -1,0 +1,214 @@
+"""What was found for each hot region on a terminal: verdict, diff, ledger, runners-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ..errors import UsageProblem
+from ..model import Basis, Condition, Finding, Refused, Report, Trial, Verdict, Verified
+from ..patch import PatchError, apply_edits, file_diff
+from ..registry import RuleError, find
+from . import words
+from .code import diff_lines
+from .layout import Hanging, joined, labelled, paragraph
+
+MAX_REFUSED = 6
+"""Regions shown among the refused unless ``--verbose``."""
+
+
+def rule_title(code: str) -> str:
+    """``"NP201 loops-to-numpy"``; the code alone if this installation has no such rule."""
+    try:
+        return f"{code} {find(code).name}"
+    except (UsageProblem, RuleError):  # a report of another version of gpuadvise
+        return code
+
+
+def finding_view(number: int, finding: Finding, report: Report, verbose: bool) -> RenderableType:
+    """One finding: what is offered and what that rests on, or what was tried in vain."""
+    region, winner = finding.region, finding.winner
+    title = rule_title(winner.candidate.rule) if winner else "tried, nothing offered"
+    head = Text.assemble((f"{number}. {title}", "bold"))
+    share = f"{words.percent(region.share)} of the run{_bound(finding)}"
+    place = paragraph(f"{words.where(region, report.target.cwd)}: {share}")
+    parts: list[RenderableType] = [head, place]
+    if winner is not None:
+        parts += _offered(winner, report.target.cwd)
+    if finding.others:
+        heading = "Others tried:" if winner else "Tried:"
+        parts += [Text(heading, style="bold"), _trials(finding.others, verbose)]
+    return Group(*parts, Text())
+
+
+def _bound(finding: Finding) -> str:
+    """Amdahl's bound, unless the measurement went past it: the share is sampled, time is not."""
+    bound = finding.region.max_speedup
+    measured = finding.winner.script_verdict if finding.winner else None
+    if isinstance(measured, Verified) and measured.speedup.value > bound:
+        return ""
+    limit = f"{words.factor(bound)}x" if bound < 1000 else "over 1000x"
+    return f", so at most {limit} for the whole script (Amdahl)"
+
+
+def _offered(trial: Trial, root: Path) -> Iterator[RenderableType]:
+    match = trial.candidate.match
+    yield labelled("region", *_verdict(trial.region_verdict))
+    if trial.script_verdict is not None:
+        yield labelled("script", *_verdict(trial.script_verdict), "this change alone")
+    seen = trial.region_verdict
+    if isinstance(seen, Verified):
+        yield labelled("compared", f"{words.states(seen)}: {words.error_size(seen.error)}")
+        yield labelled("first call", _first_call(seen.first_call))
+    yield labelled("why slow", match.why)
+    yield labelled("change", match.change)
+    yield labelled(
+        "needs", ", ".join(sorted(match.needs)) or "nothing beyond what the file imports"
+    )
+    yield labelled("exactness", f"{match.exactness}")
+    yield Text("The change:", style="bold")
+    yield _diff(trial, root)
+    yield Text("What equality rests on:", style="bold")
+    yield ledger_view(match.ledger)
+
+
+def _first_call(cost: float) -> str:
+    if cost < 0.0005:
+        return "no measurable extra cost"
+    return f"{words.seconds(cost)} more than later ones (imports, compilation)"
+
+
+def _verdict(value: Verdict) -> tuple[str | Text, ...]:
+    text = Text(words.verdict(value), style=words.verdict_style(value))
+    match value:
+        case Verified(speedup=ratio) if words.times(ratio):
+            return text, words.times(ratio)
+        case _:
+            return (text,)
+
+
+def _diff(trial: Trial, root: Path) -> RenderableType:
+    source = trial.candidate.region.source
+    try:
+        new = apply_edits(source, trial.candidate.match.edits)
+    except PatchError as error:
+        return paragraph((f"  cannot be shown: {error}", "bold red"))
+    lines = diff_lines(file_diff(source.data, new))
+    rows = [Hanging(Text("  "), line, _indent(line) + 10) for line in lines]
+    return Group(Text(f"  {words.place(source.path, root)}", style="bold"), *rows)
+
+
+def _indent(line: Text) -> int:
+    code = line.plain[1:]
+    return len(code) - len(code.lstrip())
+
+
+# ------------------------------------------------------------------- ledger
+def ledger_view(ledger: Iterable[Condition]) -> RenderableType:
+    """Every condition with how it is known; assumed ones are called unverified."""
+    rows = []
+    for condition in ledger:
+        label, remark = _basis(condition)
+        evidence = "; ".join(part for part in (condition.evidence, remark) if part)
+        rows.append(labelled(label, condition.text + (f" ({evidence})" if evidence else "")))
+    return Group(*rows or [Text("  nothing beyond the comparison of the results")])
+
+
+def _basis(condition: Condition) -> tuple[str, str]:
+    match condition.basis:
+        case Basis.PROVED:
+            return "proved", ""
+        case Basis.OBSERVED if condition.guarded:
+            return "guarded", "observed; the new code tests it and else runs the original"
+        case Basis.OBSERVED:
+            return "observed", "in this run only, unverified for others"
+        case Basis.ASSUMED:
+            return "assumed", "unverified"
+
+
+# --------------------------------------------------------------- runners-up
+def _trials(trials: Iterable[Trial], verbose: bool) -> RenderableType:
+    rows = []
+    for trial in trials:
+        head = Text(f"  {rule_title(trial.candidate.rule)}: ")
+        rows.append(Hanging(head, joined("; ", tuple(_trial_parts(trial, verbose))), hang=8))
+    return Group(*rows)
+
+
+def _trial_parts(trial: Trial, verbose: bool) -> Iterator[str | Text]:
+    yield joined(" ", ("region", joined(": ", _verdict(trial.region_verdict))))
+    if trial.script_verdict is not None:
+        yield joined(" ", ("script", joined(": ", _verdict(trial.script_verdict))))
+    elif trial.predicted_script_seconds is not None:
+        yield f"script would take about {words.seconds(trial.predicted_script_seconds)}, unverified"
+    match = trial.candidate.match
+    if not match.safe:
+        unsafe = [c.text for c in match.ledger if not (c.basis is Basis.PROVED or c.guarded)]
+        yield f"only with --unsafe, as it is unverified that {' and '.join(unsafe)}"
+    if verbose:
+        yield match.change
+
+
+# ------------------------------------------------------------------ refusals
+def refused_view(report: Report, verbose: bool) -> RenderableType | None:
+    """Regions that were left alone with the reasons; None if there is nothing to say."""
+    groups = list(_grouped(report, verbose))
+    if not groups:
+        return None
+    shown = groups if verbose else groups[:MAX_REFUSED]
+    parts: list[RenderableType] = []
+    for refusals in shown:
+        region = refusals[0].region
+        share = words.percent(region.share)
+        place = words.where(region, report.target.cwd)
+        parts.append(paragraph(f"{place}: {share} of the run"))
+        parts.append(_reasons(refusals))
+    if len(groups) > len(shown):
+        more = f"and {len(groups) - len(shown)} more; --verbose shows them"
+        parts.append(Text(more))
+    return Group(*parts, Text())
+
+
+def _grouped(report: Report, verbose: bool) -> Iterator[list[Refused]]:
+    """Refusals by region, the hottest first.
+
+    Without ``--verbose`` regions inside a rewritten one are left out, and inner loops whose
+    reasons were given for the loop around them already.
+    """
+    won = [f.region for f in report.findings if f.winner is not None]
+    by_region: dict[str, list[Refused]] = {}
+    for refused in report.refused:
+        region = refused.region
+        covered = any(
+            other.site.file == region.site.file
+            and other.lines[0] <= region.lines[0]
+            and region.lines[1] <= other.lines[1]
+            for other in won
+        )
+        if verbose or not covered:
+            by_region.setdefault(region.site.key, []).append(refused)
+    told: set[tuple[str, int | None]] = set()
+    for refusals in sorted(by_region.values(), key=lambda r: -r[0].region.share):
+        reasons = {(r.refusal.reason, r.refusal.line) for r in refusals}
+        if verbose or not reasons <= told:
+            yield refusals
+        told |= reasons
+
+
+def _reasons(refusals: list[Refused]) -> RenderableType:
+    rules: dict[tuple[str, int | None, str | None], list[str]] = {}
+    for refused in refusals:
+        refusal = refused.refusal
+        key = (refusal.reason, refusal.line, refusal.suggestion)
+        rules.setdefault(key, []).append(refused.rule or "")
+    rows = []
+    for (reason, line, suggestion), codes in rules.items():
+        at = f" (line {line})" if line is not None and f"line {line}" not in reason else ""
+        advice = f". Try: {suggestion}" if suggestion else ""
+        names = ", ".join(dict.fromkeys(code for code in codes if code))
+        head = Text(f"  {names}: " if names else "  ")
+        rows.append(Hanging(head, Text(f"{reason}{at}{advice}"), hang=4))
+    return Group(*rows)

@@ -1,0 +1,148 @@
+"""The report on a terminal, or in a file: a pure function of the `Report`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from ..model import Finding, Outcome, Report, Verified
+from . import words
+from .findings import finding_view, refused_view
+from .layout import Hanging, bullet, labelled, paragraph
+from .profile import ASCII, Glyphs, profile_view
+
+
+def render(
+    report: Report,
+    console: Console,
+    *,
+    verbose: bool = False,
+    quiet: bool = False,
+    applied: Sequence[Path] = (),
+) -> None:
+    """Print the report. ``quiet`` leaves only the last line; ``applied``: files just written."""
+    if not quiet:
+        for part in _sections(report, console, verbose):
+            console.print(part)
+    message = Text(report.message, style=_outcome_style(report.outcome))
+    if report.partial:
+        message.append(" (partial: not everything could be tried)")
+    if applied:
+        names = ", ".join(words.place(path, report.target.cwd) for path in applied)
+        message.append(f"; written to {names}")
+    follow_up = next_command(report, applied)
+    if follow_up is None:
+        console.print(paragraph(message))
+        return
+    line = Text.assemble(message, "  next: ", (follow_up, "bold"))
+    if line.cell_len <= console.width:
+        console.print(line)
+    else:
+        console.print(paragraph(message))
+        # A command to be copied is never broken in two by us.
+        last = Text.assemble("next: ", (follow_up, "bold"))
+        console.print(last, soft_wrap=True)
+
+
+def next_command(report: Report, applied: Sequence[Path] = ()) -> str | None:
+    """What to type next; None if there is nothing useful to type."""
+    if applied:
+        return "gpuadvise undo"
+    match report.outcome:
+        case Outcome.ADVICE:
+            return words.command(report.target, "--apply")
+        case Outcome.NOTHING:
+            if any(_only_unsafe(finding) for finding in report.findings):
+                return words.command(report.target, "--unsafe")
+            return words.command(report.target, "--verbose") if report.refused else None
+        case Outcome.SCRIPT_FAILED:
+            return None
+
+
+def _only_unsafe(finding: Finding) -> bool:
+    return any(
+        isinstance(trial.region_verdict, Verified) and not trial.candidate.match.safe
+        for trial in finding.others
+    )
+
+
+def _outcome_style(outcome: Outcome) -> str:
+    match outcome:
+        case Outcome.ADVICE:
+            return "bold green"
+        case Outcome.NOTHING:
+            return "bold"
+        case Outcome.SCRIPT_FAILED:
+            return "bold red"
+
+
+def _sections(report: Report, console: Console, verbose: bool) -> Iterator[RenderableType]:
+    yield Hanging(Text("gpuadvise ", style="bold"), Text(words.program(report.target)))
+    yield from _what_ran(report)
+    yield Text()
+    if report.profile is not None and report.profile.functions:
+        glyphs = ASCII if console.options.ascii_only else Glyphs()
+        yield _heading("Where the time goes")
+        yield profile_view(report, report.profile, console.width, glyphs)
+    if report.findings:
+        yield _heading("What was tried")
+        for number, finding in enumerate(report.findings, start=1):
+            yield finding_view(number, finding, report, verbose)
+    refused = refused_view(report, verbose)
+    if refused is not None:
+        yield _heading("What was left alone, and why")
+        yield refused
+    notes = (*(report.profile.notes if report.profile else ()), *report.notes)
+    if notes:
+        yield _heading("Notes")
+        for note in dict.fromkeys(notes):
+            yield bullet(note)
+        yield Text()
+    yield from _conclusion(report)
+
+
+def _what_ran(report: Report) -> Iterator[RenderableType]:
+    machine = report.machine
+    if report.profile is not None:
+        bare = report.profile.bare
+        took = f"{words.seconds(bare.wall)} ({words.seconds(bare.cpu)} of CPU time)"
+        memory = f"{words.size(bare.max_rss)} of memory"
+        yield labelled("ran", took, words.run_end(bare.end), memory, width=6)
+    cores = f"{machine.cores} core{'s' * (machine.cores != 1)}"
+    host = f"{machine.node}: {machine.cpu}, {cores}, {words.size(machine.memory)}, {machine.system}"
+    yield labelled("on", "; ".join((host, *machine.gpus)), width=6)
+    packages = (f"{name} {version}" for name, version in machine.packages.items())
+    yield labelled("with", f"Python {machine.python}", *packages, width=6)
+    yield labelled("at", report.started, width=6)
+
+
+def _conclusion(report: Report) -> Iterator[RenderableType]:
+    """The whole script with all of the patch, and what the advice cost."""
+    if report.script_verdict is not None:
+        yield _heading("Whole script with all changes")
+        verdict = report.script_verdict
+        text = Text(words.verdict(verdict), style=words.verdict_style(verdict))
+        if isinstance(verdict, Verified):
+            if words.times(verdict.speedup):
+                text.append(f": {words.times(verdict.speedup)}", style="not bold")
+            yield paragraph(text)
+            yield paragraph(f"compared {words.states(verdict)}: {words.error_size(verdict.error)}")
+            if verdict.first_call >= 0.0005:
+                yield paragraph(f"the first run takes {words.seconds(verdict.first_call)} more")
+        else:
+            yield paragraph(text)
+        yield Text()
+    if report.costs:
+        total = sum(cost.seconds for cost in report.costs)
+        stages = ", ".join(f"{c.stage} {words.seconds(c.seconds)}" for c in report.costs)
+        bare = report.profile.bare.wall if report.profile else 0.0
+        relation = f", {words.factor(total / bare)} times the bare run" if bare > 0 else ""
+        yield paragraph(f"This advice took {words.seconds(total)}{relation}: {stages}")
+        yield Text()
+
+
+def _heading(text: str) -> Text:
+    return Text(text, style="bold underline")

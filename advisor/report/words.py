@@ -1,0 +1,193 @@
+"""Numbers, places and verdicts in words: what all human-readable reports say the same way."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+from pathlib import Path
+from statistics import median
+from typing import assert_never
+
+from ..model import (
+    Crashed,
+    ErrorSize,
+    Exited,
+    Inconclusive,
+    Killed,
+    Mismatch,
+    NotFaster,
+    Ratio,
+    Region,
+    RunEnd,
+    Stopped,
+    Target,
+    TimedOut,
+    Unavailable,
+    Verdict,
+    Verified,
+)
+
+
+# ----------------------------------------------------------------- numbers
+def factor(value: float) -> str:
+    """A speed-up without its unit: two digits that matter, ``"1.02"``, ``"6.4"``, ``"47"``."""
+    if not math.isfinite(value):
+        return str(value)
+    if value < 2:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+
+
+def speedup(ratio: Ratio) -> str:
+    """``"47x (41-52x, n=5)"``; never without its interval and the number of runs."""
+    runs = len(ratio.original), len(ratio.candidate)
+    n = str(runs[0]) if runs[0] == runs[1] else f"{runs[0]} and {runs[1]}"
+    return f"{factor(ratio.value)}x ({factor(ratio.low)}-{factor(ratio.high)}x, n={n})"
+
+
+def times(ratio: Ratio) -> str:
+    """``"6.44 s -> 137 ms"``, the medians; empty where no raw times were kept."""
+    if not ratio.original or not ratio.candidate:
+        return ""
+    return f"{seconds(median(ratio.original))} -> {seconds(median(ratio.candidate))}"
+
+
+def seconds(value: float) -> str:
+    """Three digits in a fitting unit."""
+    if not math.isfinite(value):
+        return f"{value} s"
+    if value >= 100:
+        return f"{value:.0f} s"
+    for unit, scale in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if value * scale >= 0.9995:
+            return f"{_three(value * scale)} {unit}"
+    return f"{_three(value * 1e9)} ns" if value else "0 s"
+
+
+def _three(value: float) -> str:
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:.{digits}f}"
+
+
+def percent(share: float) -> str:
+    """A share of the run; tenths only where they matter."""
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
+
+
+def size(count: int) -> str:
+    """Bytes in a fitting decimal unit."""
+    value = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            break
+        value /= 1000
+    return f"{value:.0f} {unit}" if value >= 10 or unit == "bytes" else f"{value:.1f} {unit}"
+
+
+def error_size(error: ErrorSize) -> str:
+    """How far the results are from the original's."""
+    if error.exact:
+        return "equal bit for bit"
+    parts = [f"largest deviation {error.absolute:.2g}", f"relative {error.relative:.2g}"]
+    if error.ulp:
+        parts.append(f"{error.ulp:.3g} units in the last place")
+    return ", ".join(parts)
+
+
+# ------------------------------------------------------------------ places
+def place(path: Path, root: Path) -> str:
+    """The path as short as it stays clear: relative below ``root``, else absolute."""
+    return os.fspath(path.relative_to(root)) if path.is_relative_to(root) else os.fspath(path)
+
+
+def lines_of(region: Region) -> str:
+    """``"line 7"`` or ``"lines 7-12"``."""
+    first, last = region.lines
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+def where(region: Region, root: Path) -> str:
+    """``"life.py, lines 7-12, in step"``."""
+    inside = region.site.qualname
+    scope = "at module level" if inside == "<module>" else f"in {inside}"
+    return f"{place(region.site.file, root)}, {lines_of(region)}, {scope}"
+
+
+def program(target: Target) -> str:
+    """The program with its arguments, as typed behind ``python``."""
+    what = ["-m", target.module] if target.module else [_script(target)]
+    return shlex.join([*what, *target.args])
+
+
+def command(target: Target, *options: str) -> str:
+    """What to type to run gpuadvise on the same program again."""
+    return f"{shlex.join(['gpuadvise', *options])} {program(target)}"
+
+
+def _script(target: Target) -> str:
+    name = place(target.script, target.cwd)
+    # gpuadvise rules  would be the table of rules, not the script of that name.
+    plain = os.sep not in name and not name.endswith(".py")
+    return f".{os.sep}{name}" if plain or name.startswith("-") else name
+
+
+# ---------------------------------------------------------------- outcomes
+def run_end(end: RunEnd) -> str:
+    """How a run ended."""
+    match end:
+        case Exited(code=0):
+            return "ended normally"
+        case Exited(code=code):
+            return f"ended with exit code {code}"
+        case Killed(signal=number):
+            return f"was ended by signal {number}"
+        case Stopped(limit=limit):
+            return f"was stopped after {limit:g} s"
+        case _:
+            assert_never(end)
+
+
+def verdict(value: Verdict) -> str:
+    """The verdict in one sentence without a full stop."""
+    match value:
+        case Verified(speedup=ratio):
+            return f"verified, {speedup(ratio)}"
+        case Mismatch(what=what):
+            return f"refuted, the result differs: {what}"
+        case NotFaster(speedup=ratio, threshold=threshold):
+            return f"equal, but no gain: {speedup(ratio)}, wanted {threshold:g}x"
+        case Inconclusive(why=why):
+            return f"unverified, no verdict: {why}"
+        case Crashed(why=why):
+            return f"refuted, it failed: {why}"
+        case TimedOut(limit=limit):
+            return f"unverified, stopped after {limit:g} s"
+        case Unavailable(why=why):
+            return f"unverified, not run here: {why}"
+        case _:
+            assert_never(value)
+
+
+def verdict_style(value: Verdict) -> str:
+    """Its colour: standard ANSI ones that can be read on black and on white."""
+    match value:
+        case Verified():
+            return "bold green"
+        case Mismatch() | Crashed():
+            return "bold red"
+        case NotFaster():
+            return "magenta"
+        case Inconclusive() | TimedOut() | Unavailable():
+            return "bold magenta"
+        case _:
+            assert_never(value)
+
+
+def states(value: Verified) -> str:
+    """What a verified candidate was compared on."""
+    if value.states == 0:
+        return value.compared
+    calls = "1 recorded state" if value.states == 1 else f"{value.states} recorded states"
+    return f"{value.compared}, on {calls} of the program"

@@ -1,0 +1,502 @@
+"""The tool's side of held states: who is there, and trying a candidate on one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from ..deadline import Deadline
+from ..model import Crashed, Exactness, Region, TimedOut, Unavailable
+from . import capture, rebuild
+from .compare import Comparison, Different, Incomparable, Same, compare
+
+ADDRESS_VARIABLE = "GPUADVISE_STATES"
+"""Environment variable through which the instrumented run learns where to send holders."""
+SETTLE = 0.3
+"""Seconds a holder that was forked at the very end of the run gets to say hello."""
+SLOWDOWN_LIMIT = 10.0
+"""A candidate is stopped at this many times the original's time, plus ``MARGIN``."""
+MARGIN = 5.0
+COMPILE_MARGIN = 90.0
+"""Seconds allowed for importing and compiling where the new code uses a compiler."""
+COMPILERS = (b"numba", b"cupy")
+CHEAP = 1.0
+"""Calls up to this long are run again for every comparison and timing."""
+REPLACED = ("largest", "late")
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What a holder says of itself."""
+
+    site: str
+    file: Path
+    qualname: str
+    line: int | None
+    """Of the loop statement, for a held module-level loop."""
+    entry: int
+    reason: str
+    pid: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StateResult:
+    """What came of trying one candidate on one held state."""
+
+    entry: int
+    reason: str
+    comparison: Comparison | None
+    """None if there was nothing to compare: see ``failure``."""
+    failure: Crashed | TimedOut | Unavailable | None = None
+    original_times: tuple[float, ...] = ()
+    candidate_times: tuple[float, ...] = ()
+    """Steady state where ``warm``; else of first calls, without imports and definitions."""
+    first_call: float = 0.0
+    """Seconds of the first call beyond the steady state: imports, definitions, compilation."""
+    warm: bool = False
+    raised: str | None = None
+    """The exception that both raised, in words."""
+
+    @property
+    def same(self) -> bool:
+        """Compared, and equal."""
+        return isinstance(self.comparison, Same)
+
+
+class _Lost(Exception):
+    """The holder is gone."""
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One attempt's answer, and the state it left."""
+
+    answer: Mapping[str, Any]
+    state: capture.Capture | None
+
+    @property
+    def done(self) -> bool:
+        return self.answer["status"] == "done"
+
+    @property
+    def seconds(self) -> float:
+        return max(float(self.answer["seconds"]), 1e-9)
+
+    @property
+    def failure(self) -> Crashed | TimedOut | Unavailable:
+        why = str(self.answer.get("why", "it gave no answer"))
+        if self.answer["status"] == "crashed":
+            return Crashed(why)
+        if self.answer["status"] == "timeout":
+            return TimedOut(float(self.answer.get("limit", 0.0)))
+        return Unavailable(why)
+
+
+@dataclass
+class _Reference:
+    """The original on this state."""
+
+    state: capture.Capture
+    times: list[float]
+    raised: str | None
+
+
+class HeldState:
+    """One recorded program state, held by a process."""
+
+    def __init__(
+        self, link: socket.socket, hello: Hello, originals: Mapping[Path, bytes]
+    ) -> None:
+        self.hello = hello
+        self._link = link
+        self._originals = originals
+        self._reference: _Reference | Unavailable | None = None
+        self._count = 0
+
+    # ------------------------------------------------------------- candidates
+    def try_candidate(
+        self,
+        new_sources: Mapping[Path, bytes],
+        *,
+        exactness: Exactness = Exactness.BITS,
+        reduction_length: int = 1,
+        limit: float = 60.0,
+        repeats: int = 3,
+    ) -> StateResult:
+        """Run original and candidate on copies of this state; compare and time them.
+
+        ``new_sources``: full new text of every changed file. ``limit``: seconds for all attempts
+        together. ``repeats``: timed calls a side. Equality is checked on the first attempt and
+        on the last.
+        """
+        deadline = Deadline(limit)
+        try:
+            reference = self._original(deadline)
+            if isinstance(reference, Unavailable):
+                return self._result(None, reference)
+            trial = _Trial(self, reference, dict(new_sources), deadline)
+            return trial.run(exactness, reduction_length, repeats)
+        except _Lost:
+            return self._result(None, Unavailable("the process that held this state has ended"))
+
+    def _result(
+        self, comparison: Comparison | None, failure: Crashed | TimedOut | Unavailable | None
+    ) -> StateResult:
+        return StateResult(self.hello.entry, self.hello.reason, comparison, failure)
+
+    def _original(self, deadline: Deadline) -> _Reference | Unavailable:
+        """The reference on this state, run once (twice if cheap) and kept."""
+        if self._reference is None:
+            self._reference = self._screen(deadline)
+        return self._reference
+
+    def _screen(self, deadline: Deadline) -> _Reference | Unavailable:
+        first = self.attempt("original", {}, deadline.remaining(), want_capture=True)
+        if not first.done or first.state is None:
+            why = first.answer.get("why", "no answer")
+            return Unavailable(f"the original could not be replayed on this state: {why}")
+        reference = _Reference(first.state, [first.seconds], first.answer["raised"])
+        if first.seconds > CHEAP or deadline.remaining() < 2 * first.seconds:
+            return reference
+        second = self.attempt("original", {}, deadline.remaining(), want_capture=True)
+        if not second.done or second.state is None:
+            return Unavailable("the original could not be replayed twice on this state")
+        again = compare(first.state, second.state)
+        if not isinstance(again, Same):
+            return Unavailable(f"the original does not repeat itself on this state: {again.what}")
+        reference.times.append(second.seconds)
+        return reference
+
+    def time_original(self, deadline: Deadline) -> None:
+        """One more time of the original, if that is cheap."""
+        reference = self._reference
+        if not isinstance(reference, _Reference) or reference.times[0] > CHEAP:
+            return
+        if deadline.remaining() < 2 * reference.times[0]:
+            return
+        run = self.attempt("original", {}, deadline.remaining(), want_capture=False)
+        if run.done:
+            reference.times.append(run.seconds)
+
+    # --------------------------------------------------------------- attempts
+    def attempt(
+        self,
+        side: str,
+        changed: Mapping[Path, bytes],
+        limit: float,
+        *,
+        want_capture: bool,
+        warm: bool = False,
+        trial: str = "original",
+    ) -> _Run:
+        """Ask the holder for one forked run."""
+        limit = max(0.1, min(limit, 3600.0))
+        request = {
+            "side": side,
+            "originals": _texts(self._originals),
+            "changed": _texts(changed),
+            "warm": warm,
+            "capture": want_capture,
+            "limit": limit,
+            "trial": trial,
+        }
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+            self._send(request, [f.fileno() for f in files])
+            answer = {**self._receive(limit + 30.0), "limit": limit}
+            state = None
+            if want_capture and answer["status"] == "done":
+                state = self._read(files[0], answer)
+        return _Run(answer, state)
+
+    @staticmethod
+    def _read(stream: IO[bytes], answer: dict[str, Any]) -> capture.Capture | None:
+        try:
+            return capture.read(stream)
+        except ValueError as problem:
+            answer |= {"status": "crashed", "why": str(problem)}
+            return None
+
+    def _send(self, message: Mapping[str, Any], descriptors: list[int]) -> None:
+        data = json.dumps(message).encode()
+        try:
+            socket.send_fds(self._link, [len(data).to_bytes(8, "little")], descriptors)
+            self._link.sendall(data)
+        except OSError:
+            raise _Lost from None
+
+    def _receive(self, limit: float) -> dict[str, Any]:
+        try:
+            return _read_message(self._link, limit)
+        except (OSError, ValueError):
+            raise _Lost from None
+
+    def new_trial(self) -> str:
+        """A name for a candidate's own scratch folder and compiled code."""
+        self._count += 1
+        return f"candidate-{self._count}"
+
+    def ignorable(self, changed: Mapping[Path, bytes]) -> frozenset[str]:
+        """Globals of the held module that no one reads after the rewrite."""
+        new, old = changed.get(self.hello.file), self._originals.get(self.hello.file)
+        if new is None or old is None:
+            return frozenset()
+        return rebuild.ignorable_globals(old, new)
+
+    def close(self) -> None:
+        """Let the holder end."""
+        self._link.close()
+
+
+class _Trial:
+    """Everything done for one candidate on one state."""
+
+    def __init__(
+        self,
+        state: HeldState,
+        reference: _Reference,
+        changed: dict[Path, bytes],
+        deadline: Deadline,
+    ) -> None:
+        self.state, self.reference, self.changed = state, reference, changed
+        self.deadline = deadline
+        self.name = state.new_trial()
+        self.compiles = any(word in text for text in changed.values() for word in COMPILERS)
+        self.steady: list[float] = []
+        self.cold: list[float] = []
+        self.setup = 0.0
+        self.warm = True
+
+    def run(self, exactness: Exactness, reduction_length: int, repeats: int) -> StateResult:
+        ignore = self.state.ignorable(self.changed)
+
+        def judge(run: _Run) -> Comparison:
+            assert run.state is not None
+            return compare(
+                self.reference.state,
+                run.state,
+                exactness=exactness,
+                reduction_length=reduction_length,
+                ignore=ignore,
+            )
+
+        first = self.attempt(warm=False, want_capture=True)
+        if not first.done:
+            return self.result(None, first.failure)
+        self.setup = float(first.answer["setup"])
+        self.cold.append(first.seconds)
+        comparison = judge(first)
+        if not isinstance(comparison, Same):
+            return self.result(comparison, None)
+        for left in reversed(range(max(1, repeats))):
+            self.state.time_original(self.deadline)
+            run = self.timed(last=left == 0 or self.deadline.remaining() < 4 * first.seconds)
+            if not run.done:
+                return self.result(None, run.failure)
+            if run.state is not None:
+                again = judge(run)
+                if not isinstance(again, Same):
+                    return self.result(_later(again), None)
+                break
+        return self.result(comparison, None)
+
+    def timed(self, *, last: bool) -> _Run:
+        """One timed call: warmed up where that is possible."""
+        if self.warm:
+            run = self.attempt(warm=True, want_capture=last)
+            if run.done:
+                self.steady.append(run.seconds)
+                return run
+            # Warming up may fail where the call itself does not (shuffled data that never end).
+            self.warm = False
+        run = self.attempt(warm=False, want_capture=last)
+        if run.done:
+            self.cold.append(run.seconds)
+        return run
+
+    def attempt(self, *, warm: bool, want_capture: bool) -> _Run:
+        usual = max(self.reference.times)
+        limit = SLOWDOWN_LIMIT * usual + (COMPILE_MARGIN if self.compiles else MARGIN)
+        left = max(self.deadline.remaining(), 1.0)
+        return self.state.attempt(
+            "candidate",
+            self.changed,
+            min(limit, left),
+            want_capture=want_capture,
+            warm=warm,
+            trial=self.name,
+        )
+
+    def result(
+        self, comparison: Comparison | None, failure: Crashed | TimedOut | Unavailable | None
+    ) -> StateResult:
+        times = self.steady or self.cold
+        usual = statistics.median(times) if times else 0.0
+        beyond = max(0.0, self.cold[0] - usual) if self.cold else 0.0
+        return StateResult(
+            entry=self.state.hello.entry,
+            reason=self.state.hello.reason,
+            comparison=comparison,
+            failure=failure,
+            original_times=tuple(self.reference.times),
+            candidate_times=tuple(times),
+            first_call=self.setup + beyond,
+            warm=bool(self.steady),
+            raised=self.reference.raised,
+        )
+
+
+def _later(comparison: Different | Incomparable) -> Different | Incomparable:
+    words = f"in a second call of one process, {comparison.what}"
+    return Different(words) if isinstance(comparison, Different) else Incomparable(words)
+
+
+class StateServer:
+    """Listens for holders. Leaving the context ends every one of them."""
+
+    def __init__(self, originals: Mapping[Path, bytes] | None = None) -> None:
+        """``originals``: the text of the user's files when the program was started."""
+        self.originals: dict[Path, bytes] = dict(originals or {})
+        self._folder = Path(tempfile.mkdtemp(prefix="gpuadvise-states-"))
+        self._lock = threading.Lock()
+        self._states: list[HeldState] = []
+        self._settled = False
+        self._closing = False
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._thread = threading.Thread(target=self._accept, name="states", daemon=True)
+
+    @property
+    def address(self) -> str:
+        """Where holders connect to."""
+        return str(self._folder / "states")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the instrumented run needs in its environment."""
+        return {ADDRESS_VARIABLE: self.address}
+
+    def __enter__(self) -> StateServer:
+        self._listener.bind(self.address)
+        self._listener.listen(64)
+        self._listener.settimeout(0.2)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._closing = True
+        self._thread.join()
+        self._listener.close()
+        for state in self._states:
+            state.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _accept(self) -> None:
+        while not self._closing:
+            try:
+                link, _ = self._listener.accept()
+            except TimeoutError:
+                continue
+            except OSError:
+                return
+            try:
+                hello = _hello(_read_message(link, 10.0))
+            except (OSError, ValueError, KeyError):
+                link.close()
+                continue
+            self._register(HeldState(link, hello, self.originals))
+
+    def _register(self, state: HeldState) -> None:
+        with self._lock:
+            for other in list(self._states):
+                same_site = other.hello.site == state.hello.site
+                if same_site and other.hello.reason == state.hello.reason in REPLACED:
+                    self._states.remove(other)
+                    other.close()
+            self._states.append(state)
+
+    def all_states(self) -> tuple[HeldState, ...]:
+        """Every state that is held now, first calls first."""
+        if not self._settled:
+            time.sleep(SETTLE)
+            self._settled = True
+        with self._lock:
+            return tuple(sorted(self._states, key=lambda s: (s.hello.site, s.hello.entry)))
+
+    def states(self, site_key: str) -> tuple[HeldState, ...]:
+        """The states held at the entry of a function site, or before a module-level loop."""
+        return tuple(s for s in self.all_states() if s.hello.site == site_key)
+
+    def states_of(self, region: Region) -> tuple[HeldState, ...]:
+        """The states from which a region is reached.
+
+        A region in a function: that function's entries. At module level: the loop itself, or the
+        loop statement around it.
+        """
+        return tuple(self._matching(region))
+
+    def _matching(self, region: Region) -> Iterator[HeldState]:
+        first, last = region.lines
+        for state in self.all_states():
+            hello = state.hello
+            if hello.file != region.site.file or hello.qualname != region.site.qualname:
+                continue
+            if hello.line is None or hello.line == first or _encloses(region, hello.line, last):
+                yield state
+
+
+def _encloses(region: Region, line: int, last: int) -> bool:
+    try:
+        path = rebuild.find_statement(region.source.tree, line)
+    except rebuild.Unavailable:
+        return False
+    statements, position = path[-1]
+    end = statements[position].end_lineno
+    return line <= region.loop.lineno and end is not None and end >= last
+
+
+def _hello(fields: Mapping[str, Any]) -> Hello:
+    return Hello(
+        site=fields["site"],
+        file=Path(fields["file"]),
+        qualname=fields["qualname"],
+        line=fields["line"],
+        entry=fields["entry"],
+        reason=fields["reason"],
+        pid=fields["pid"],
+        notes=tuple(fields["notes"]),
+    )
+
+
+def _texts(sources: Mapping[Path, bytes]) -> dict[str, str]:
+    return {str(path): text.decode("latin-1") for path, text in sources.items()}
+
+
+def _read_message(link: socket.socket, limit: float) -> dict[str, Any]:
+    """One message. Raises OSError (TimeoutError) or ValueError."""
+    link.settimeout(limit)
+    size = int.from_bytes(_exactly(link, 8), "little")
+    message = json.loads(_exactly(link, size))
+    if not isinstance(message, dict):
+        raise ValueError("not a message")
+    return message
+
+
+def _exactly(link: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        piece = link.recv(min(size - len(data), 1 << 20))
+        if not piece:
+            raise ValueError("the connection was closed")
+        data += piece
+    return bytes(data)

@@ -1,0 +1,626 @@
+"""Take slices of one copy with a wrapped border instead of many ``np.roll`` copies.
+
+Why it is slow: every ``np.roll`` allocates and fills a whole shifted copy, and a diagonal
+neighbour takes two; a stencil needs each element only once, with one more cell around it.
+Why it may differ: it does not while the array is an ordinary one; this is tested before each use,
+and the sums are taken in the original order. Sums of small whole numbers are taken in single bytes
+where a test of the values shows that they fit, and are returned in the original type.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gpuadvise.api import (
+    Basis,
+    Condition,
+    Edit,
+    Ignores,
+    Match,
+    Region,
+    Rewrites,
+    Source,
+    rule,
+)
+from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.codegen import rolls
+from gpuadvise.names import free_name
+
+CASES: tuple[Rewrites | Ignores, ...] = (
+    Rewrites(
+        before="""\
+import numpy as np
+
+
+def diffuse(u, steps):
+    for _ in range(steps):
+        lap = (np.roll(u, 1, axis=0) + np.roll(u, -1, axis=0)
+               + np.roll(u, 1, axis=1) + np.roll(u, -1, axis=1) - 4 * u)
+        u = u + 0.1 * lap
+    return u
+""",
+        inputs="args = (rng.random((17, 12)), 4)",
+        function="diffuse",
+        contains=('u_wrapped = np.pad(u, 1, mode="wrap")', "u_wrapped[:-2, 1:-1]"),
+    ),
+    Rewrites(
+        before="""\
+import numpy as np
+
+
+def life(Z):
+    N = sum(np.roll(np.roll(Z, i, 0), j, 1)
+            for i in (-1, 0, 1) for j in (-1, 0, 1)
+            if (i != 0 or j != 0))
+    return ((N == 3) | ((Z == 1) & (N == 2))).astype(int)
+
+
+def run(Z, steps):
+    for _ in range(steps):
+        Z = life(Z)
+    return Z
+""",
+        inputs="args = (rng.integers(0, 2, (11, 14)), 3)",
+        function="run",
+        contains=("Z_wrapped[1 - i : 1 - i + Z.shape[0]",),
+    ),
+    Ignores(
+        before="""\
+import numpy as np
+
+
+def advance(u, steps):
+    for _ in range(steps):
+        u = u - 0.5 * (u - np.roll(u, 1))
+    return u
+""",
+        because="one roll is one copy, and so is the border",
+        inputs="args = (rng.random(30), 3)",
+        function="advance",
+    ),
+    Ignores(
+        before="""\
+import numpy as np
+
+
+def spread(u, damp, steps):
+    for _ in range(steps):
+        u = np.roll(u, 1, 0) + damp(u) + np.roll(u, -1, 0) + np.roll(u, 1, 1)
+    return u
+""",
+        because="damp may change u before the second roll looks at it",
+        inputs="args = (rng.random((4, 4)), lambda u: u.sort() or 0.0, 2)",
+        function="spread",
+    ),
+    Ignores(
+        before="""\
+import numpy as np
+
+
+def means(u, steps):
+    total = 0.0
+    for _ in range(steps):
+        total += np.roll(u, 1, 0).mean() + np.roll(u, -1, 0).std() + np.roll(u, 1, 1)[0, 0]
+    return total
+""",
+        because="the mean of a slice adds in another order than the mean of a copy",
+        inputs="args = (rng.random((5, 7)), 2)",
+        function="means",
+    ),
+)
+
+FEWEST = 3
+"""Rolls of one array from which one copy with a border is cheaper than a copy for each."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Adjacent statements of one block that roll one array."""
+
+    statements: tuple[ast.stmt, ...]
+    rolled: tuple[rolls.Roll, ...]
+    names: Mapping[str, tuple[int, ...]]
+    """Values of the loop variables that occur as shifts."""
+
+    @property
+    def base(self) -> str:
+        """The array as written, ``"self.u"``."""
+        return rolls.dotted(self.rolled[0].base) or ""
+
+
+@rule(needs={"numpy"}, cases=CASES)
+def roll_stencil(region: Region) -> Match | None:
+    """A stencil made of rolls, in the hot loop or in a function that it calls."""
+    edits: list[Edit] = []
+    ledger: list[Condition] = []
+    bases: list[str] = []
+    taken: set[str] = set()
+    for scope, block_holder in _scopes(region):
+        for group in _groups(region.source, block_holder):
+            made = _rewrite(region, scope, group, taken)
+            if made is not None:
+                edits.append(made[0])
+                ledger += made[1]
+                bases.append(group.base)
+    if not edits:
+        return None
+    arrays = " and ".join(dict.fromkeys(bases))
+    return Match(
+        edits=tuple(edits),
+        why=f"every np.roll makes a whole shifted copy of {arrays}",
+        change=f"slices of one copy of {arrays} with a wrapped border",
+        needs=frozenset({"numpy"}),
+        ledger=tuple(ledger),
+    )
+
+
+# ------------------------------------------------------------ where to look
+def _scopes(region: Region) -> Iterator[tuple[tools.Scope, ast.AST]]:
+    """The hot loop, and the functions of this file that it calls, directly or not."""
+    source = region.source
+    yield region.function or source.tree, region.loop
+    known = {n.name: n for n in source.tree.body if isinstance(n, ast.FunctionDef)}
+    for node in source.tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == region.class_name:
+            methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
+            known |= {f"self.{method.name}": method for method in methods}
+    own = set(map(id, ast.walk(source.tree)))
+    known |= {name: f for name, f in region.functions.items() if id(f) in own}
+    seen: set[int] = {id(region.function)}
+    todo: list[ast.AST] = [region.loop]
+    while todo:
+        for name in _called(todo.pop()):
+            function = known.get(name)
+            if function is not None and id(function) not in seen:
+                seen.add(id(function))
+                todo.append(function)
+                yield function, function
+
+
+def _called(node: ast.AST) -> Iterator[str]:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Call):
+            name = rolls.dotted(inner.func)
+            if name is not None:
+                yield name
+
+
+def _groups(source: Source, holder: ast.AST) -> Iterator[Group]:
+    """Statements with rolls of one array each, adjacent simple ones taken together."""
+    units: dict[int, tuple[ast.stmt, list[rolls.Roll], dict[str, tuple[int, ...]]]] = {}
+    for node in tools.own_nodes(holder):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return):
+            found = list(rolls.outermost(source, node))
+            bound = _names(source, holder, node, found) if found else None
+            if bound is not None:
+                unit = units.setdefault(id(bound[0]), (bound[0], [], {}))
+                unit[1].extend(found)
+                unit[2].update(bound[1])
+    done: set[int] = set()
+    for identity, (statement, found, names) in units.items():
+        if identity in done:
+            continue
+        block = tools.block_of(source, statement)
+        first = block.index(statement)
+        while first > 0 and _joins(units, block[first - 1], block[first]):
+            first -= 1
+        last = first
+        while last + 1 < len(block) and _joins(units, block[last], block[last + 1]):
+            last += 1
+        members = block[first : last + 1]
+        done |= {id(member) for member in members}
+        every = [roll for member in members for roll in units[id(member)][1]]
+        yield Group(
+            tuple(members), tuple(every), units[id(members[-1])][2] if last == first else names
+        )
+
+
+def _joins(
+    units: Mapping[int, tuple[ast.stmt, list[rolls.Roll], dict[str, tuple[int, ...]]]],
+    left: ast.stmt,
+    right: ast.stmt,
+) -> bool:
+    """Whether two neighbours roll the same array, the left one without changing it."""
+    if id(left) not in units or id(right) not in units or not isinstance(left, ast.Assign):
+        return False
+    if isinstance(right, ast.For | ast.AugAssign) or len(left.targets) != 1:
+        return False
+    bases = {rolls.dotted(r.base) for s in (left, right) for r in units[id(s)][1]}
+    target = left.targets[0]
+    return len(bases) == 1 and isinstance(target, ast.Name) and {target.id} != bases
+
+
+def _names(
+    source: Source, holder: ast.AST, statement: ast.stmt, found: list[rolls.Roll]
+) -> tuple[ast.stmt, dict[str, tuple[int, ...]]] | None:
+    """The whole statement with the loops that bind the shifts, and what these loops go through."""
+    wanted = {s.name for roll in found for s in roll.shifts.values() if s.name is not None}
+    names: dict[str, tuple[int, ...]] = {}
+    for node in ast.walk(statement):
+        if isinstance(node, ast.comprehension) and isinstance(node.target, ast.Name):
+            values = rolls.constants(source, node.iter)
+            if values is not None:
+                names[node.target.id] = values
+    unit = statement
+    for above in tools.ancestors(source, statement):
+        if wanted <= set(names):
+            return unit, names
+        if above is holder or not isinstance(above, ast.For | ast.If):
+            return None
+        if isinstance(above, ast.For):
+            values = rolls.constants(source, above.iter)
+            if values is None or not isinstance(above.target, ast.Name):
+                return None
+            names.setdefault(above.target.id, values)
+            unit = above
+    return None
+
+
+# ------------------------------------------------------------------- guards
+def _rewrite(
+    region: Region, scope: tools.Scope, group: Group, taken: set[str]
+) -> tuple[Edit, list[Condition]] | None:
+    source = region.source
+    if not _same_array_throughout(source, scope, group):
+        return None
+    ndim = _ndim(region, group)
+    border = _border(group, ndim)
+    if ndim is None or border is None or not _worth_it(group):
+        return None
+    if not all(_may_be_slice(source, scope, roll) for roll in group.rolled):
+        return None
+    if not all(tools.stands_alone(source, statement) for statement in group.statements):
+        return None
+    return _emit(source, group, ndim, border, taken)
+
+
+def _same_array_throughout(source: Source, scope: tools.Scope, group: Group) -> bool:
+    """Whether the array stays what it is from the first roll to the last."""
+    base = group.base
+    root = base.partition(".")[0]
+    if {rolls.dotted(roll.base) for roll in group.rolled} != {base}:
+        return False
+    if not all(tools.is_builtin(source, name) for name in ("type", "min")):
+        return False
+    # u = np.roll(u, 1, 0) + damp(u) + np.roll(u, 1, 1)    damp may write into u in between
+    if any(rolls.unknown_call(source, statement) for statement in group.statements):
+        return False
+    # class Grid: @property def u(self): return self.frames.pop()
+    if "." in base and _is_computed(source, base.rpartition(".")[2]):
+        return False
+    # for dx in (-1, 1): u += np.roll(u, dx, 0)    rolls what the first pass made of u
+    if isinstance(group.statements[0], ast.For):
+        return _loop_leaves_alone(source, group.statements[0], root)
+    # x = sum(np.roll(x, 1) for x in rows)    is another x
+    comprehensions = (
+        inner.target
+        for statement in group.statements
+        for inner in ast.walk(statement)
+        if isinstance(inner, ast.comprehension)
+    )
+    return not any(tools.stores(target, root) for target in comprehensions)
+
+
+def _is_computed(source: Source, attribute: str) -> bool:
+    functions = (n for n in ast.walk(source.tree) if isinstance(n, ast.FunctionDef))
+    return any(
+        function.name in (attribute, "__getattr__", "__getattribute__") for function in functions
+    )
+
+
+def _loop_leaves_alone(source: Source, loop: ast.For, root: str) -> bool:
+    """Whether a loop over shifts writes to names only, to none that may share the array."""
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            return False
+        if isinstance(node, ast.Name) and node.id == root and not isinstance(node.ctx, ast.Load):
+            return False
+        if isinstance(node, ast.While | ast.With | ast.Try | ast.Delete | ast.Return):
+            return False
+        # total = u    then    for dx in (-1, 1): total += np.roll(u, dx, 0)    changes u as well
+        if isinstance(node, ast.AugAssign):
+            target = node.target
+            if not isinstance(target, ast.Name) or not _made_before(source, loop, target.id):
+                return False
+    return not loop.orelse
+
+
+def _made_before(source: Source, loop: ast.For, name: str) -> bool:
+    block = tools.block_of(source, loop)
+    for statement in reversed(block[: block.index(loop)]):
+        if tools.stores(statement, name):
+            made = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+            if not made or len(statement.targets) != 1:  # type: ignore[attr-defined]
+                return False
+            value = statement.value  # type: ignore[attr-defined]
+            makers = {"zeros", "zeros_like", "ones", "ones_like", "full", "full_like"}
+            return rolls.integer(value) is not None or (
+                tools.numpy_function(source, value) in makers
+            )
+        # other = total    between the two gives the array a second name
+        if tools.loads(statement, name):
+            return False
+    return False
+
+
+def _ndim(region: Region, group: Group) -> int | None:
+    """Dimensions the rewrite is written for; the emitted guard tests them."""
+    axes = {axis for roll in group.rolled for axis in roll.shifts}
+    if None in axes:
+        return 1 if axes == {None} else None
+    known = [axis for axis in axes if axis is not None]
+    needed = max([axis + 1 for axis in known] + [-axis for axis in known])
+    seen = region.observation.values.get(group.base) if region.observation else None
+    if seen is not None and seen.kind == "ndarray" and seen.ndim is not None:
+        return seen.ndim if seen.ndim >= needed else None
+    return needed
+
+
+def _border(group: Group, ndim: int | None) -> tuple[tuple[int, int], ...] | None:
+    """Cells needed before and after along each axis."""
+    if ndim is None:
+        return None
+    border = [(0, 0)] * ndim
+    for roll in group.rolled:
+        for axis, (low, high) in roll.values(group.names).items():
+            at = 0 if axis is None else axis % ndim
+            before, after = border[at]
+            border[at] = (max(before, high, 0), max(after, -low, 0))
+    return tuple(border) if max(max(pair) for pair in border) <= 8 else None
+
+
+def _worth_it(group: Group) -> bool:
+    count = 0
+    for roll in group.rolled:
+        times = 1
+        for shift in roll.shifts.values():
+            times *= len(group.names[shift.name]) if shift.name is not None else 1
+        count += times
+    return count >= FEWEST
+
+
+def _may_be_slice(source: Source, scope: tools.Scope, roll: rolls.Roll) -> bool:
+    """Whether a slice of the bordered copy can stand where the rolled copy stood."""
+    if rolls.only_elementwise(source, roll.node):
+        return True
+    # up = np.roll(u, 1, 0)    and later   up += 1   would change its neighbours' slices
+    holder = tools.parents(source)[roll.node]
+    if not isinstance(holder, ast.Assign) or len(holder.targets) != 1:
+        return False
+    target = holder.targets[0]
+    if not isinstance(target, ast.Name) or isinstance(scope, ast.Module):
+        return False
+    name = target.id
+    alone = len(tools.stores(scope, name)) == 1 and tools.deferred_uses(source, scope, name) is None
+    return (
+        alone
+        and tools.reads_frames(scope) is None
+        and all(rolls.only_elementwise(source, use) for use in tools.loads(scope, name))
+    )
+
+
+# -------------------------------------------------------------------- text
+def _emit(
+    source: Source,
+    group: Group,
+    ndim: int,
+    border: tuple[tuple[int, int], ...],
+    taken: set[str],
+) -> tuple[Edit, list[Condition]] | None:
+    unit = tools.indent_unit(source)
+    original = tools.shifted(source, group.statements, unit)
+    base = group.base
+    wrapped = free_name(source, f"{base.rpartition('.')[2]}_wrapped", taken)
+    taken.add(wrapped)
+    terms = _pure_sums(source, group)
+    changed = _changed(source, group, terms, wrapped, border)
+    if original is None or changed is None:
+        return None
+    numpy = tools.module_alias(source, "numpy")
+    width = max(max(pair) for pair in border)
+    tests = (
+        f"if type({base}) is {numpy}.ndarray and {base}.ndim == {ndim} "
+        f'and {base}.dtype.kind in "biuf"'
+    )
+    even = all(pair == (width, width) for pair in border)
+    pad = f"{width}" if even else repr(border)
+    lines = [
+        f"{tests} and {base}.flags.c_contiguous and min({base}.shape) >= {width}:",
+        *_wrapping(source, base, wrapped, pad, terms, unit, str(numpy), taken),
+        *[unit + line if line else "" for line in changed],
+        "else:",
+        *original,
+    ]
+    if len(lines[0]) + len(tools.indent_of(source, group.statements[0])) > 99:
+        lines[:1] = [
+            f"{tests.replace('if ', 'if (', 1)}",
+            f"{unit}{unit}and {base}.flags.c_contiguous and min({base}.shape) >= {width}):",
+        ]
+    first, last = group.statements[0], group.statements[-1]
+    indent = tools.indent_of(source, first)
+    text = "\n".join(indent + line if line else "" for line in lines)
+    start, end = _whole_lines(source, first, last)
+    return Edit(start, end, text), _conditions(group, ndim, width, terms)
+
+
+def _wrapping(
+    source: Source,
+    base: str,
+    wrapped: str,
+    pad: str,
+    terms: int | None,
+    unit: str,
+    numpy: str,
+    taken: set[str],
+) -> list[str]:
+    comment = f"{unit}# one copy with its border wrapped round, instead of one for every np.roll"
+    if terms is None:
+        return [comment, f'{unit}{wrapped} = {numpy}.pad({base}, {pad}, mode="wrap")']
+    small = free_name(source, f"{base.rpartition('.')[2]}_is_small", taken)
+    taken.add(small)
+    return [
+        f"{unit}# sums of {terms} cells up to {255 // terms} fit into single bytes",
+        f'{unit}{small} = {base}.dtype.kind in "iu" and {base}.itemsize > 1',
+        f"{unit}{small} = {small} and {base}.min() >= 0 and {base}.max() <= {255 // terms}",
+        comment,
+        f"{unit}{wrapped} = {base}.astype({numpy}.uint8) if {small} else {base}",
+        f'{unit}{wrapped} = {numpy}.pad({wrapped}, {pad}, mode="wrap")',
+    ]
+
+
+def _conditions(group: Group, ndim: int, width: int, terms: int | None) -> list[Condition]:
+    base, line = group.base, f"line {group.statements[0].lineno}"
+    found = [
+        Condition(
+            f"{base} is an ordinary {ndim}-dimensional array of at least {width} along each axis",
+            Basis.OBSERVED,
+            line,
+            guarded=True,
+        ),
+        Condition(
+            f"nothing changes {base} between the first and the last roll, and the rolled copies "
+            "go into arithmetic only",
+            Basis.PROVED,
+            line,
+        ),
+    ]
+    if terms is not None:
+        text = f"single bytes are used only where all of {base} lies in 0..{255 // terms}"
+        found.append(Condition(text, Basis.OBSERVED, line, guarded=True))
+    return found
+
+
+def _whole_lines(source: Source, first: ast.stmt, last: ast.stmt) -> tuple[int, int]:
+    """From the start of the first statement's line to the end of the last one's, comments too."""
+    assert last.end_lineno is not None
+    start = source.line_starts[first.lineno - 1]
+    end = source.span(last)[1]
+    rest = source.data[end : source.line_starts[last.end_lineno]]
+    return start, end + len(rest.rstrip(b"\r\n"))
+
+
+def _changed(
+    source: Source,
+    group: Group,
+    terms: int | None,
+    wrapped: str,
+    border: tuple[tuple[int, int], ...],
+) -> list[str] | None:
+    """The statements with slices for rolls, relative to their column."""
+    replacements = [
+        (*source.span(roll.node), f"{wrapped}[{_slices(roll, group.base, border)}]")
+        for roll in group.rolled
+    ]
+    if terms is not None:
+        centre = rolls.Roll(group.rolled[0].node, group.rolled[0].base, {})
+        inside = f"{wrapped}[{_slices(centre, group.base, border)}]"
+        for tree in _sum_trees(source, group):
+            start, end = source.span(tree)
+            # In parentheses already, if they are there: (a + b).astype(..) needs them once.
+            bare = source.data[start - 1 : start] != b"(" or source.data[end : end + 1] != b")"
+            tail = f".astype({group.base}.dtype, copy=False)"
+            if isinstance(tree, ast.Call):
+                replacements.append((end, end, tail))
+            elif bare:
+                replacements += [(start, start, "("), (end, end, ")" + tail)]
+            else:
+                replacements.append((end + 1, end + 1, tail))
+            replacements += [
+                (*source.span(leaf), inside) for leaf in _leaves(tree) if rolls.dotted(leaf)
+            ]
+    start, end = _whole_lines(source, group.statements[0], group.statements[-1])
+    data = source.data
+    for low, high, text in sorted(replacements, key=lambda r: (r[0], r[1]), reverse=True):
+        data = data[:low] + text.encode() + data[high:]
+    grown = len(data) - len(source.data)
+    indent = tools.indent_of(source, group.statements[0])
+    lines = data[start : end + grown].decode("utf-8").splitlines()
+    return [line.removeprefix(indent) if line.strip() else "" for line in lines]
+
+
+def _slices(roll: rolls.Roll, base: str, border: tuple[tuple[int, int], ...]) -> str:
+    ndim = len(border)
+    by_axis = {0 if axis is None else axis % ndim: s for axis, s in roll.shifts.items()}
+    return ", ".join(
+        _slice(by_axis.get(axis, rolls.Shift()), before, after, f"{base}.shape[{axis}]")
+        for axis, (before, after) in enumerate(border)
+    )
+
+
+def _slice(shift: rolls.Shift, before: int, after: int, extent: str) -> str:
+    """Element i of the rolled array is element i - shift, at i + before - shift in the copy."""
+    start, rest = before - shift.constant, after + shift.constant
+    if shift.name is None:
+        return f"{start or ''}:{f'-{rest}' if rest else ''}"
+    sign = "-" if shift.sign > 0 else "+"
+    begin = f"{start} {sign} {shift.name}"
+    return f"{begin} : {begin} + {extent}"
+
+
+# ------------------------------------------------------------- small numbers
+def _pure_sums(source: Source, group: Group) -> int | None:
+    """Most terms of a sum, if all rolls stand in sums of nothing but this array's cells."""
+    if isinstance(group.statements[0], ast.For):
+        return None
+    trees = _sum_trees(source, group)
+    covered = {id(leaf) for tree in trees for leaf in _leaves(tree)}
+    if not trees or not all(id(_summand(source, r.node)) in covered for r in group.rolled):
+        return None
+    counts = [sum(_times(source, leaf) for leaf in _leaves(tree)) for tree in trees]
+    return max(counts) if 2 <= max(counts) <= 127 else None
+
+
+def _sum_trees(source: Source, group: Group) -> list[ast.expr]:
+    """The largest expressions of the form ``roll + roll + array``, or ``sum(roll for ..)``."""
+    found: dict[int, ast.expr] = {}
+    for roll in group.rolled:
+        tree = _summand(source, roll.node)
+        while isinstance(holder := tools.parents(source)[tree], ast.BinOp) and _is_sum(
+            source, holder, group.base
+        ):
+            tree = holder
+        if isinstance(tree, ast.BinOp) or tree is not roll.node:
+            found[id(tree)] = tree
+    return list(found.values())
+
+
+def _summand(source: Source, node: ast.expr) -> ast.expr:
+    """The ``sum(..)`` a roll is the element of, else the roll itself."""
+    holder = tools.parents(source)[node]
+    if isinstance(holder, ast.GeneratorExp) and holder.elt is node:
+        call = tools.parents(source)[holder]
+        assert isinstance(call, ast.expr)
+        return call
+    return node
+
+
+def _is_sum(source: Source, node: ast.expr, base: str) -> bool:
+    if isinstance(node, ast.BinOp):
+        parts = _is_sum(source, node.left, base) and _is_sum(source, node.right, base)
+        return isinstance(node.op, ast.Add) and parts
+    if rolls.dotted(node) == base:
+        return True
+    roll = rolls.parse(source, node)
+    if roll is None and isinstance(node, ast.Call) and len(node.args) == 1:
+        inner = node.args[0]
+        roll = rolls.parse(source, inner.elt) if isinstance(inner, ast.GeneratorExp) else None
+    return roll is not None and rolls.dotted(roll.base) == base
+
+
+def _leaves(tree: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(tree, ast.BinOp):
+        yield from _leaves(tree.left)
+        yield from _leaves(tree.right)
+    else:
+        yield tree
+
+
+def _times(source: Source, leaf: ast.expr) -> int:
+    """How many terms a leaf stands for: more than one for ``sum(roll for ..)``."""
+    times = 1
+    if isinstance(leaf, ast.Call) and leaf.args and isinstance(leaf.args[0], ast.GeneratorExp):
+        for part in leaf.args[0].generators:
+            times *= len(rolls.constants(source, part.iter) or range(999))
+    return times

@@ -1,0 +1,169 @@
+"""What tests of rules and back ends share: regions from text, and runs to compare.
+
+    from harness import assert_same, region_for, run
+
+    region = region_for(TEXT, "smooth", (np.zeros(5), np.ones(5)))
+    match = emit(region)
+    after = apply_edits(region.source, match.edits).decode()
+    assert_same(run(TEXT, "smooth", args), run(after, "smooth", args))
+
+``region_for`` observes the outermost loop of the function while it really runs on the arguments,
+lowers it, and returns a `Region`; ``chain_for`` also gives the loops inside it. A method is
+called ``"Grid.step"``, with the instance as the first argument; ``None`` is the module itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import itertools
+import math
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from gpuadvise.cases import case_regions, chain_for, execute, first_match, region_for
+
+__all__ = ["Run", "assert_same", "case_regions", "chain_for", "first_match", "region_for", "run"]
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that one run of a piece of code left behind."""
+
+    result: Any
+    args: Any
+    names: Mapping[str, Any]
+    """The module's names afterwards, functions, classes and modules left out."""
+    printed: str
+    error: tuple[type[BaseException], str] | None
+    warned: tuple[tuple[type[Warning], str], ...]
+
+
+def run(
+    text: str,
+    function: str | None,
+    args: tuple[Any, ...] = (),
+    *,
+    inputs: str = "",
+    folder: Path | None = None,
+    seed: int = 0,
+) -> Run:
+    """Execute the text as a module of its own and call the function on copies of ``args``.
+
+    The text is a real file meanwhile (``numba`` caches beside it), in ``folder`` if given.
+    """
+    with contextlib.ExitStack() as stack:
+        home = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        file = home / f"case_{next(_numbers)}.py"
+        file.write_text(text, encoding="utf-8", newline="")
+        code = compile(text, str(file), "exec", dont_inherit=True)
+        printed = stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        caught = stack.enter_context(warnings.catch_warnings(record=True))
+        warnings.simplefilter("always")
+        names: dict[str, Any] = {"__file__": str(file)}
+        result = error = None
+        try:
+            result, names = execute(code, function, copy.deepcopy(args), inputs, names, seed)
+        except Exception as problem:
+            error = (type(problem), str(problem))
+        return Run(
+            result=result,
+            args=names.get("args", ()),
+            names={k: v for k, v in names.items() if _is_data(k, v)},
+            printed=printed.getvalue(),
+            error=error,
+            warned=tuple(dict.fromkeys((w.category, str(w.message)) for w in caught)),
+        )
+
+
+def _is_data(name: str, value: object) -> bool:
+    if name.startswith("__") or name in ("args", "rng"):
+        return False
+    return not isinstance(value, FunctionType | ModuleType | type) and not hasattr(value, "py_func")
+
+
+def assert_same(
+    before: Run,
+    after: Run,
+    *,
+    tolerance: float = 0.0,
+    new_names: frozenset[str] = frozenset(),
+    compare_warnings: bool = True,
+) -> None:
+    """Raise AssertionError with the place of the first difference.
+
+    Types, dtypes, shapes, signs of zero and NaN count; ``tolerance`` is relative and for floating
+    point only. Names that only the rewritten module has are free if they start with ``_`` or are
+    in ``new_names``.
+    """
+    assert before.error == after.error
+    assert before.printed == after.printed
+    if compare_warnings:
+        assert set(after.warned) <= set(before.warned), f"new warnings: {after.warned}"
+    compare(before.result, after.result, "result", tolerance)
+    compare(before.args, after.args, "args", tolerance)
+    extra = set(after.names) - set(before.names) - new_names
+    assert not [name for name in extra if not name.startswith("_")], f"new names: {extra}"
+    for name, value in before.names.items():
+        assert name in after.names, f"{name} is gone"
+        compare(value, after.names[name], name, tolerance)
+
+
+def compare(a: Any, b: Any, where: str, tolerance: float = 0.0) -> None:
+    """Deep equality, with identity of structure left out."""
+    same_class = type(a) is type(b) or type(a).__qualname__ == type(b).__qualname__
+    assert same_class, f"{where}: {type(a)} became {type(b)}"
+    if isinstance(a, np.ndarray | np.generic):
+        assert a.dtype == b.dtype, f"{where}: {a.dtype} became {b.dtype}"
+        assert a.shape == b.shape, f"{where}: shape {a.shape} became {b.shape}"
+        _compare_arrays(np.asarray(a), np.asarray(b), where, tolerance)
+    elif isinstance(a, float):
+        _compare_arrays(np.asarray(a), np.asarray(b), where, tolerance)
+    elif isinstance(a, complex):
+        compare([a.real, a.imag], [b.real, b.imag], where, tolerance)
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b), f"{where}: {len(a)} items became {len(b)}"
+        for number, (x, y) in enumerate(zip(a, b, strict=True)):
+            compare(x, y, f"{where}[{number}]", tolerance)
+    elif isinstance(a, dict):
+        assert list(a) == list(b), f"{where}: keys {list(a)} became {list(b)}"
+        for key in a:
+            compare(a[key], b[key], f"{where}[{key!r}]", tolerance)
+    elif hasattr(a, "__dict__") and not callable(a):
+        compare(vars(a), vars(b), where, tolerance)
+    elif not callable(a) and not hasattr(a, "__next__"):
+        assert a == b, f"{where}: {a!r} became {b!r}"
+
+
+def _compare_arrays(
+    a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], where: str, tolerance: float
+) -> None:
+    if a.dtype.kind not in "fc":
+        assert np.array_equal(a, b), f"{where}: {a!r} became {b!r}"
+        return
+    assert np.array_equal(np.isnan(a), np.isnan(b)), f"{where}: NaN moved"
+    if tolerance == 0.0:
+        equal = np.array_equal(a, b, equal_nan=True)
+        signs = np.array_equal(np.signbit(a.real) & ~np.isnan(a), np.signbit(b.real) & ~np.isnan(b))
+        assert equal and signs, f"{where}: {a!r} became {b!r}"
+        return
+    known = a[np.isfinite(a)]
+    scale = float(np.abs(known).max()) if known.size else 0.0
+    close = np.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+    assert close, f"{where}: {a!r} became {b!r} (tolerance {tolerance})"
+
+
+def tolerance_for(length: int) -> float:
+    """Relative, for float64 sums of ``length`` terms in another order."""
+    return 16 * sys.float_info.epsilon * math.sqrt(max(1, length))
