@@ -147,8 +147,8 @@ def helpers_of(
     found: dict[str, ast.FunctionDef] = {}
     todo: list[ast.AST] = [loop]
     while todo:
-        for node in ast.walk(todo.pop()):
-            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        for part in ast.walk(todo.pop()):
+            name = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
             if name in functions and name not in found:
                 found[name] = functions[name]
                 todo.append(functions[name])

@@ -224,7 +224,9 @@ def rules() -> None:
 
 
 @tools_app.command()
-def explain(code: Annotated[str, typer.Argument(metavar="CODE", help="For example NP201.")]) -> None:
+def explain(
+    code: Annotated[str, typer.Argument(metavar="CODE", help="For example NP201.")],
+) -> None:
     """Show the page of one rule: what it rewrites, why that is faster, what it leaves alone."""
     from .registry import explain as page
 

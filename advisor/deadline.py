@@ -9,9 +9,7 @@ from collections.abc import Callable
 class Deadline:
     """Counts down ``seconds`` from its creation; ``None`` never runs out."""
 
-    def __init__(
-        self, seconds: float | None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._start = clock()
         self.seconds = seconds

@@ -42,7 +42,7 @@ def import_edit(
         return local, None
     local = _available(source, alias or module, module)
     text = f"import {module}" if local == module else f"import {module} as {local}"
-    return local, _insert_import(source, text)
+    return local, _insert_import(source, text, above)
 
 
 def from_import_edit(
@@ -66,7 +66,7 @@ def from_import_edit(
         return f"{package}.{name}", None
     local = _available(source, name, full)
     text = f"from {module} import {name}" + ("" if local == name else f" as {local}")
-    return local, _insert_import(source, text)
+    return local, _insert_import(source, text, above)
 
 
 def _imported(source: Source, module: str, above: int | None) -> str | None:
@@ -103,33 +103,51 @@ def _loose_names(source: Source, wanted: str) -> set[str]:
 
 
 # ------------------------------------------------------------- where it goes
-def _insert_import(source: Source, text: str) -> Edit:
-    offset, before, after = _import_place(source)
+def _insert_import(source: Source, text: str, above: int | None) -> Edit:
+    offset, before, after = _import_place(source, above)
     if offset == len(source.data) and source.data and not source.data.endswith((b"\n", b"\r")):
         return Edit(offset, offset, f"\n{before}{text}")
     return Edit(offset, offset, f"{before}{text}\n{after}")
 
 
-def _import_place(source: Source) -> tuple[int, str, str]:
+def _import_place(source: Source, above: int | None) -> tuple[int, str, str]:
     """Byte offset of a line start, and the blank lines wanted before and after."""
     body = source.tree.body
-    leading = 0
     has_docstring = ast.get_docstring(source.tree, clean=False) is not None
-    if has_docstring:
-        leading = 1
-    last_import = 0
-    for number, statement in enumerate(body[leading:], start=leading + 1):
-        if not isinstance(statement, ast.Import | ast.ImportFrom):
-            break
-        last_import = number
-    if last_import:
-        return _line_after(source, last_import - 1), "", ""
+    last_import = _last_leading_import(_above(source, above))
+    if last_import is not None:
+        return _line_after(source, last_import), "", ""
     if has_docstring:
         offset = _line_after(source, 0)
         follows = source.data[offset:].lstrip(b" \t\f").startswith((b"\n", b"\r"))
         return offset, "\n", "" if follows or offset == len(source.data) else "\n"
     defines = body and isinstance(body[0], ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     return _after_header(source), "", "\n\n" if defines else "\n" if body else ""
+
+
+def _last_leading_import(body: list[ast.stmt]) -> int | None:
+    """Index of the last import before anything is defined or looped over.
+
+    Simple statements between imports are passed over: a package that reads
+    ``os.environ["OMP_NUM_THREADS"] = "1"`` when it is imported must come below it.
+    """
+    last = None
+    for index, statement in enumerate(body):
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            last = index
+        elif isinstance(statement, ast.If | ast.Try) and _only_imports(statement):
+            continue
+        elif not isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign):
+            break
+    return last
+
+
+def _only_imports(statement: ast.If | ast.Try) -> bool:
+    """``try: import fast`` / ``except ImportError: fast = None`` belongs to the imports."""
+    inner = [n for n in ast.walk(statement) if isinstance(n, ast.stmt) and n is not statement]
+    simple = (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr, ast.Pass, ast.Raise)
+    has_import = any(isinstance(n, ast.Import | ast.ImportFrom) for n in inner)
+    return has_import and all(isinstance(n, simple) for n in inner)
 
 
 def _line_after(source: Source, index: int) -> int:

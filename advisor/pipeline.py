@@ -2,31 +2,26 @@
 
     bare run -> scalene -> line profile + observed values -> regions -> rules -> trials -> report
 
-One run, the first, is the user's own; every other happens in a scratch copy.
+The first run is the user's own; every other happens in a scratch copy.
 """
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from .conclusion import conclusion
 from .deadline import Deadline
-from .diagnose.hotspots import hot_functions, merge, user_files
+from .diagnose.hotspots import hot_functions, merge
 from .diagnose.regions import regions as find_regions
 from .diagnose.sites import find_sites
+from .failures import failed_run
+from .matching import Tried, match_rules
 from .model import (
-    Candidate,
-    Exited,
-    FunctionTime,
-    Killed,
-    Match,
     Outcome,
     Profile,
-    Refusal,
-    Refused,
     Region,
     Report,
     RunResult,
@@ -35,26 +30,167 @@ from .model import (
     Target,
 )
 from .observe.bare import real_run
-from .observe.lines import LinesResult, observe_lines
+from .observe.lines import observe_lines
 from .observe.machine import describe
 from .observe.sandbox import Sandbox
-from .observe.scalene import ScaleneResult, profile as run_scalene
+from .observe.scalene import EMPTY, ScaleneResult
+from .observe.scalene import profile as run_scalene
 from .options import Options
 from .progress import Stages
-from .registry import Rule, rules
+from .target import read_sources
 from .verify.choose import Chosen, choose
 from .verify.script import ScriptTrials
 from .verify.server import StateServer
 
 SHORT_RUN = 0.5
-"""Seconds below which scalene's sampling says nothing (FACTS: 100 ms give five samples)."""
+"""Seconds of bare run below which sampling says little: 100 ms give five samples."""
 LINE_BUDGET = 1.0
-"""CPU seconds of line_profiler a function; its line shares were then within 1.2 points."""
+"""CPU seconds of line timing a function: its line shares were then within 1.2 points."""
+
+
+def advise(target: Target, options: Options, stages: Stages | None = None) -> Report:
+    """Run the script, try rewrites of what is hot in it, and report.
+
+    Raises UserError where the script's files cannot be read, KeyboardInterrupt after an
+    interrupt; nothing is left behind and no file of the user's is changed in any case.
+    """
+    journey = Journey(target, options, stages or Stages(), datetime.now().astimezone())
+    with Sandbox(target) as box:
+        # Before the program runs: it may change or remove its own files.
+        sources = read_sources(target)
+        stdin = box.root / "stdin"
+        with journey.stages.stage("bare run", quiet=True):
+            bare = real_run(target, limit=options.time_limit, record=stdin)
+        if not (bare.ok or isinstance(bare.end, Stopped)):
+            return journey.report(Outcome.SCRIPT_FAILED, failed_run(target, bare))
+        return journey.look_closer(box, bare, stdin, sources)
 
 
 @dataclass(frozen=True)
-class Observed:
+class Looked:
     """What the profiled runs gave."""
 
     profile: Profile
     chains: tuple[tuple[Region, ...], ...]
+
+
+@dataclass(frozen=True)
+class Journey:
+    """One run of the tool: what all stages share."""
+
+    target: Target
+    options: Options
+    stages: Stages
+    started: datetime
+
+    def look_closer(
+        self, box: Sandbox, bare: RunResult, stdin: Path, sources: Mapping[Path, Source]
+    ) -> Report:
+        """All that follows a bare run that went well."""
+        deadline = Deadline(self.options.budget)
+        originals = {path: source.data for path, source in sources.items()}
+        with StateServer(originals, box.own) as server:
+            looked = self.observe(box, bare, stdin, sources, server, deadline)
+            with self.stages.stage("rewrites"):
+                tried = match_rules(looked.chains, self.options)
+            with self.stages.stage("trials"):
+                trials = ScriptTrials(box, self.target, stdin, self.options.time_limit)
+                chosen = choose(
+                    tried.candidates,
+                    server,
+                    trials,
+                    bare_wall=bare.wall,
+                    min_speedup=self.options.min_speedup,
+                    deadline=deadline,
+                    unsafe=self.options.unsafe,
+                    progress=self.stages.detail,
+                )
+        return self.finish(box, sources, looked, tried, chosen)
+
+    # ------------------------------------------------------------ observe
+    def observe(
+        self,
+        box: Sandbox,
+        bare: RunResult,
+        stdin: Path,
+        sources: Mapping[Path, Source],
+        server: StateServer,
+        deadline: Deadline,
+    ) -> Looked:
+        """Which loops are hot, and what they work on."""
+        limit = deadline.within(self.options.time_limit)
+        with self.stages.stage("scalene"):
+            sampled = self.sample(box, bare, stdin, sources, limit)
+        hot = hot_functions(sampled.functions)
+        sites = find_sites(sources, hot)
+        with self.stages.stage("line profile"):
+            measured = observe_lines(
+                box,
+                self.target,
+                sites=sites,
+                functions=[(function.file, function.qualname) for function in hot],
+                budget=LINE_BUDGET,
+                limit=deadline.within(self.options.time_limit),
+                stdin=stdin,
+                states_address=server.address,
+                expected=bare.wall,
+            )
+        profile = merge(bare, sampled, measured, sources)
+        return Looked(profile, find_regions(sources, sites, profile, measured.sites))
+
+    def sample(
+        self,
+        box: Sandbox,
+        bare: RunResult,
+        stdin: Path,
+        sources: Mapping[Path, Source],
+        limit: float | None,
+    ) -> ScaleneResult:
+        """Function totals from scalene; from line_profiler where sampling says too little."""
+        sampled = EMPTY
+        if bare.wall >= SHORT_RUN:
+            sampled = run_scalene(box, self.target, limit=limit, stdin=stdin, bare_wall=bare.wall)
+        if sampled.functions:
+            return sampled
+        everything = observe_lines(
+            box, self.target, sites=(), functions=None, budget=LINE_BUDGET, limit=limit, stdin=stdin
+        )
+        alone = merge(bare, None, everything, sources)
+        note = "too short a run for sampling: functions are ranked by line_profiler alone"
+        return replace(sampled, functions=alone.functions, notes=(*sampled.notes, note))
+
+    # ------------------------------------------------------------- report
+    def finish(
+        self,
+        box: Sandbox,
+        sources: Mapping[Path, Source],
+        looked: Looked,
+        tried: Tried,
+        chosen: Chosen,
+    ) -> Report:
+        """The report of a journey that reached its end."""
+        outcome = Outcome.ADVICE if chosen.patched else Outcome.NOTHING
+        report = self.report(outcome, conclusion(looked.profile, looked.chains, tried, chosen))
+        notes = (*looked.profile.notes, *box.notes, *chosen.notes)
+        return replace(
+            report,
+            profile=looked.profile,
+            sources=dict(sources),
+            findings=chosen.findings,
+            refused=(*tried.refused, *chosen.refused),
+            script_verdict=chosen.script_verdict,
+            patched=chosen.patched,
+            notes=tuple(dict.fromkeys(notes)),
+            partial=looked.profile.partial or chosen.partial,
+        )
+
+    def report(self, outcome: Outcome, message: str) -> Report:
+        """The head that every report has."""
+        return Report(
+            target=self.target,
+            machine=describe(),
+            started=self.started.isoformat(timespec="seconds"),
+            outcome=outcome,
+            message=message,
+            costs=tuple(self.stages.costs),
+        )

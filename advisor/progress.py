@@ -12,14 +12,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from .model import StageCost
 
-STAGES = (
-    "bare run",
-    "scalene",
-    "line profile",
-    "rewrites",
-    "trials on recorded calls",
-    "whole-script trials",
-)
+STAGES = ("bare run", "scalene", "line profile", "rewrites", "trials")
 """In order; shown as "what comes next"."""
 
 

@@ -17,14 +17,14 @@ from pathlib import Path
 from types import ModuleType
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
 from . import rules as rules_package
 from .api import Ignores, Rewrites, RuleFunction
 from .errors import UsageProblem
+from .report.code import python_lines
+from .report.layout import Hanging, paragraph
 
 FILE_NAME = re.compile(r"(?P<code>[a-z]{2}\d{3})_(?P<name>[a-z0-9]+(_[a-z0-9]+)*)")
 SLOW = "Why it is slow:"
@@ -189,11 +189,11 @@ def page(rule: Rule) -> RenderableType:
     parts: list[RenderableType] = [
         Text.assemble((rule.code, "bold"), f" {rule.name} ({needs})"),
         Text(),
-        _marked_up(rule.summary),
+        paragraph(_marked_up(rule.summary)),
         Text(),
-        Text.assemble((SLOW, "bold"), " ", _marked_up(rule.why_slow)),
+        paragraph((SLOW, "bold"), " ", _marked_up(rule.why_slow)),
         Text(),
-        Text.assemble((DIFFER, "bold"), " ", _marked_up(rule.why_differ)),
+        paragraph((DIFFER, "bold"), " ", _marked_up(rule.why_differ)),
         Text("\nIt rewrites, for example:", style="bold"),
         _code(before.before),
     ]
@@ -202,7 +202,7 @@ def page(rule: Rule) -> RenderableType:
         parts += [Text("into:", style="bold"), _code(after)]
     parts.append(Text("It leaves alone:", style="bold"))
     for case in rule.ignores:
-        parts += [_code(case.before), Padding(Text(f"because: {case.because}"), (0, 0, 1, 4))]
+        parts += [_code(case.before), Hanging(Text("    because: "), Text(case.because), 4), Text()]
     return Group(*parts)
 
 
@@ -214,8 +214,8 @@ def _example_after(rule: Rule, case: Rewrites) -> str | None:
 
 
 def _code(text: str) -> RenderableType:
-    syntax = Syntax(text.strip("\n"), "python", theme="ansi_dark", background_color="default")
-    return Padding(syntax, (0, 0, 1, 4))
+    lines = python_lines(text.strip("\n"))
+    return Group(*(Hanging(Text("    "), line, 12) for line in lines), Text())
 
 
 def _marked_up(text: str) -> Text:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from collections.abc import Mapping
 from importlib.machinery import PathFinder
 from pathlib import Path
 
 from .errors import UsageProblem, UserError
 from .model import Source, Target
+from .observe.userfiles import user_files
 
 
 def resolve(command: tuple[str, ...], module: str | None, cwd: Path | None = None) -> Target:
@@ -83,3 +85,18 @@ def check_syntax(source: Source) -> ast.Module:
         raise UserError(f"{place}: not valid Python: {error.msg}") from error
     except ValueError as error:  # null bytes
         raise UserError(f"{source.path.name}: not valid Python: {error}") from error
+
+
+def read_sources(target: Target) -> Mapping[Path, Source]:
+    """The script and the modules beside it, as they are now; broken modules are left out."""
+    sources = {}
+    for path in user_files(target):
+        try:
+            source = read_source(path)
+            check_syntax(source)
+        except UserError:
+            if path == target.script:
+                raise
+            continue  # it may never be imported; if it is, the program itself says what is wrong
+        sources[path] = source
+    return sources

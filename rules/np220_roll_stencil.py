@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from gpuadvise.api import (
     Basis,
@@ -26,6 +25,14 @@ from gpuadvise.api import (
 )
 from gpuadvise.codegen import ast_tools as tools
 from gpuadvise.codegen import rolls
+from gpuadvise.codegen.wrapped import (
+    Border,
+    Group,
+    changed_lines,
+    pure_sums,
+    sums_cells,
+    whole_lines,
+)
 from gpuadvise.names import free_name
 
 CASES: tuple[Rewrites | Ignores, ...] = (
@@ -43,7 +50,7 @@ def diffuse(u, steps):
 """,
         inputs="args = (rng.random((17, 12)), 4)",
         function="diffuse",
-        contains=('u_wrapped = np.pad(u, 1, mode="wrap")', "u_wrapped[:-2, 1:-1]"),
+        contains=("u_wrapped[:-2, 1:-1]",),
     ),
     Rewrites(
         before="""\
@@ -115,21 +122,6 @@ FEWEST = 3
 """Rolls of one array from which one copy with a border is cheaper than a copy for each."""
 
 
-@dataclass(frozen=True)
-class Group:
-    """Adjacent statements of one block that roll one array."""
-
-    statements: tuple[ast.stmt, ...]
-    rolled: tuple[rolls.Roll, ...]
-    names: Mapping[str, tuple[int, ...]]
-    """Values of the loop variables that occur as shifts."""
-
-    @property
-    def base(self) -> str:
-        """The array as written, ``"self.u"``."""
-        return rolls.dotted(self.rolled[0].base) or ""
-
-
 @rule(needs={"numpy"}, cases=CASES)
 def roll_stencil(region: Region) -> Match | None:
     """A stencil made of rolls, in the hot loop or in a function that it calls."""
@@ -161,29 +153,27 @@ def _scopes(region: Region) -> Iterator[tuple[tools.Scope, ast.AST]]:
     """The hot loop, and the functions of this file that it calls, directly or not."""
     source = region.source
     yield region.function or source.tree, region.loop
-    known = {n.name: n for n in source.tree.body if isinstance(n, ast.FunctionDef)}
-    for node in source.tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == region.class_name:
-            methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
-            known |= {f"self.{method.name}": method for method in methods}
-    own = set(map(id, ast.walk(source.tree)))
-    known |= {name: f for name, f in region.functions.items() if id(f) in own}
+    known: dict[str, list[ast.FunctionDef]] = {}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef):
+            known.setdefault(node.name, []).append(node)
     seen: set[int] = {id(region.function)}
     todo: list[ast.AST] = [region.loop]
     while todo:
         for name in _called(todo.pop()):
-            function = known.get(name)
-            if function is not None and id(function) not in seen:
-                seen.add(id(function))
-                todo.append(function)
-                yield function, function
+            # By name alone, so perhaps one too many: the rewrite is right wherever it stands.
+            for function in known.get(name, []):
+                if id(function) not in seen:
+                    seen.add(id(function))
+                    todo.append(function)
+                    yield function, function
 
 
 def _called(node: ast.AST) -> Iterator[str]:
+    """The last part of the name of everything called: ``step`` for ``self.model.step()``."""
     for inner in ast.walk(node):
-        if isinstance(inner, ast.Call):
-            name = rolls.dotted(inner.func)
-            if name is not None:
+        match inner:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                 yield name
 
 
@@ -199,7 +189,7 @@ def _groups(source: Source, holder: ast.AST) -> Iterator[Group]:
                 unit[1].extend(found)
                 unit[2].update(bound[1])
     done: set[int] = set()
-    for identity, (statement, found, names) in units.items():
+    for identity, (statement, _, names) in units.items():
         if identity in done:
             continue
         block = tools.block_of(source, statement)
@@ -238,11 +228,17 @@ def _names(
     """The whole statement with the loops that bind the shifts, and what these loops go through."""
     wanted = {s.name for roll in found for s in roll.shifts.values() if s.name is not None}
     names: dict[str, tuple[int, ...]] = {}
-    for node in ast.walk(statement):
-        if isinstance(node, ast.comprehension) and isinstance(node.target, ast.Name):
-            values = rolls.constants(source, node.iter)
-            if values is not None:
-                names[node.target.id] = values
+    for roll in found:
+        for above in tools.ancestors(source, roll.node):
+            if isinstance(above, ast.GeneratorExp):
+                names |= _comprehended(source, above)
+            elif isinstance(above, ast.stmt):
+                break
+    # sum(np.roll(u, i, 0) for i in (0, 1)) + np.roll(u, i, 1)    has two different i
+    if any(len(tools.stores(statement, name)) != 1 for name in wanted & set(names)):
+        return None
+    if any(not _in_generator(source, roll, names) for roll in found):
+        return None
     unit = statement
     for above in tools.ancestors(source, statement):
         if wanted <= set(names):
@@ -253,9 +249,34 @@ def _names(
             values = rolls.constants(source, above.iter)
             if values is None or not isinstance(above.target, ast.Name):
                 return None
+            # for i in (0, 1): i = 2 * i; total += np.roll(u, i, 0)
+            if len(tools.stores(above, above.target.id)) != 1:
+                return None
             names.setdefault(above.target.id, values)
             unit = above
     return None
+
+
+def _comprehended(source: Source, node: ast.GeneratorExp) -> dict[str, tuple[int, ...]]:
+    """The variables of a generator expression that go through constants."""
+    found = {}
+    for part in node.generators:
+        values = rolls.constants(source, part.iter)
+        if values is not None and isinstance(part.target, ast.Name):
+            found[part.target.id] = values
+    return found
+
+
+def _in_generator(source: Source, roll: rolls.Roll, names: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether the generator variables a roll is shifted by are those of a generator around it."""
+    around = {
+        name
+        for above in tools.ancestors(source, roll.node)
+        if isinstance(above, ast.GeneratorExp)
+        for name in _comprehended(source, above)
+    }
+    used = {shift.name for shift in roll.shifts.values() if shift.name is not None}
+    return used & set(names) <= around
 
 
 # ------------------------------------------------------------------- guards
@@ -273,7 +294,7 @@ def _rewrite(
         return None
     if not all(tools.stands_alone(source, statement) for statement in group.statements):
         return None
-    return _emit(source, group, ndim, border, taken)
+    return _emit(region, group, ndim, border, taken)
 
 
 def _same_array_throughout(source: Source, scope: tools.Scope, group: Group) -> bool:
@@ -282,6 +303,12 @@ def _same_array_throughout(source: Source, scope: tools.Scope, group: Group) -> 
     root = base.partition(".")[0]
     if {rolls.dotted(roll.base) for roll in group.rolled} != {base}:
         return False
+    # The second branch of an earlier rewrite holds the original for odd arrays.
+    above = tools.parents(source)[group.statements[0]]
+    if isinstance(above, ast.If) and group.statements[0] in above.orelse:
+        first = [n for part in above.body for n in ast.walk(part) if isinstance(n, ast.Call)]
+        if any(tools.numpy_function(source, call) == "pad" for call in first):
+            return False
     if not all(tools.is_builtin(source, name) for name in ("type", "min")):
         return False
     # u = np.roll(u, 1, 0) + damp(u) + np.roll(u, 1, 1)    damp may write into u in between
@@ -358,14 +385,17 @@ def _ndim(region: Region, group: Group) -> int | None:
     return needed
 
 
-def _border(group: Group, ndim: int | None) -> tuple[tuple[int, int], ...] | None:
+def _border(group: Group, ndim: int | None) -> Border | None:
     """Cells needed before and after along each axis."""
     if ndim is None:
         return None
     border = [(0, 0)] * ndim
     for roll in group.rolled:
-        for axis, (low, high) in roll.values(group.names).items():
-            at = 0 if axis is None else axis % ndim
+        along = [0 if axis is None else axis % ndim for axis in roll.shifts]
+        # np.roll(np.roll(u, 1, axis=0), 1, axis=-2)    shifts one axis twice
+        if len(set(along)) < len(along):
+            return None
+        for at, (low, high) in zip(along, roll.values(group.names).values(), strict=True):
             before, after = border[at]
             border[at] = (max(before, high, 0), max(after, -low, 0))
     return tuple(border) if max(max(pair) for pair in border) <= 8 else None
@@ -403,26 +433,29 @@ def _may_be_slice(source: Source, scope: tools.Scope, roll: rolls.Roll) -> bool:
 
 # -------------------------------------------------------------------- text
 def _emit(
-    source: Source,
+    region: Region,
     group: Group,
     ndim: int,
-    border: tuple[tuple[int, int], ...],
+    border: Border,
     taken: set[str],
 ) -> tuple[Edit, list[Condition]] | None:
+    source = region.source
     unit = tools.indent_unit(source)
     original = tools.shifted(source, group.statements, unit)
     base = group.base
     wrapped = free_name(source, f"{base.rpartition('.')[2]}_wrapped", taken)
     taken.add(wrapped)
-    terms = _pure_sums(source, group)
-    changed = _changed(source, group, terms, wrapped, border)
+    terms = None if _seen_as_float(region, group) else pure_sums(source, group)
+    changed = changed_lines(source, group, terms, wrapped, border)
     if original is None or changed is None:
         return None
     numpy = tools.module_alias(source, "numpy")
     width = max(max(pair) for pair in border)
+    # 0 + True is 1: the built-in sum() of truth values gives integers
+    kinds = "iuf" if terms is not None and sums_cells(group) else "biuf"
     tests = (
         f"if type({base}) is {numpy}.ndarray and {base}.ndim == {ndim} "
-        f'and {base}.dtype.kind in "biuf"'
+        f'and {base}.dtype.kind in "{kinds}"'
     )
     even = all(pair == (width, width) for pair in border)
     pad = f"{width}" if even else repr(border)
@@ -441,8 +474,14 @@ def _emit(
     first, last = group.statements[0], group.statements[-1]
     indent = tools.indent_of(source, first)
     text = "\n".join(indent + line if line else "" for line in lines)
-    start, end = _whole_lines(source, first, last)
+    start, end = whole_lines(source, first, last)
     return Edit(start, end, text), _conditions(group, ndim, width, terms)
+
+
+def _seen_as_float(region: Region, group: Group) -> bool:
+    """Whether single bytes would never be used: then nothing is written about them."""
+    seen = region.observation.values.get(group.base) if region.observation else None
+    return seen is not None and (seen.dtype or "").startswith("float")
 
 
 def _wrapping(
@@ -490,137 +529,3 @@ def _conditions(group: Group, ndim: int, width: int, terms: int | None) -> list[
         text = f"single bytes are used only where all of {base} lies in 0..{255 // terms}"
         found.append(Condition(text, Basis.OBSERVED, line, guarded=True))
     return found
-
-
-def _whole_lines(source: Source, first: ast.stmt, last: ast.stmt) -> tuple[int, int]:
-    """From the start of the first statement's line to the end of the last one's, comments too."""
-    assert last.end_lineno is not None
-    start = source.line_starts[first.lineno - 1]
-    end = source.span(last)[1]
-    rest = source.data[end : source.line_starts[last.end_lineno]]
-    return start, end + len(rest.rstrip(b"\r\n"))
-
-
-def _changed(
-    source: Source,
-    group: Group,
-    terms: int | None,
-    wrapped: str,
-    border: tuple[tuple[int, int], ...],
-) -> list[str] | None:
-    """The statements with slices for rolls, relative to their column."""
-    replacements = [
-        (*source.span(roll.node), f"{wrapped}[{_slices(roll, group.base, border)}]")
-        for roll in group.rolled
-    ]
-    if terms is not None:
-        centre = rolls.Roll(group.rolled[0].node, group.rolled[0].base, {})
-        inside = f"{wrapped}[{_slices(centre, group.base, border)}]"
-        for tree in _sum_trees(source, group):
-            start, end = source.span(tree)
-            # In parentheses already, if they are there: (a + b).astype(..) needs them once.
-            bare = source.data[start - 1 : start] != b"(" or source.data[end : end + 1] != b")"
-            tail = f".astype({group.base}.dtype, copy=False)"
-            if isinstance(tree, ast.Call):
-                replacements.append((end, end, tail))
-            elif bare:
-                replacements += [(start, start, "("), (end, end, ")" + tail)]
-            else:
-                replacements.append((end + 1, end + 1, tail))
-            replacements += [
-                (*source.span(leaf), inside) for leaf in _leaves(tree) if rolls.dotted(leaf)
-            ]
-    start, end = _whole_lines(source, group.statements[0], group.statements[-1])
-    data = source.data
-    for low, high, text in sorted(replacements, key=lambda r: (r[0], r[1]), reverse=True):
-        data = data[:low] + text.encode() + data[high:]
-    grown = len(data) - len(source.data)
-    indent = tools.indent_of(source, group.statements[0])
-    lines = data[start : end + grown].decode("utf-8").splitlines()
-    return [line.removeprefix(indent) if line.strip() else "" for line in lines]
-
-
-def _slices(roll: rolls.Roll, base: str, border: tuple[tuple[int, int], ...]) -> str:
-    ndim = len(border)
-    by_axis = {0 if axis is None else axis % ndim: s for axis, s in roll.shifts.items()}
-    return ", ".join(
-        _slice(by_axis.get(axis, rolls.Shift()), before, after, f"{base}.shape[{axis}]")
-        for axis, (before, after) in enumerate(border)
-    )
-
-
-def _slice(shift: rolls.Shift, before: int, after: int, extent: str) -> str:
-    """Element i of the rolled array is element i - shift, at i + before - shift in the copy."""
-    start, rest = before - shift.constant, after + shift.constant
-    if shift.name is None:
-        return f"{start or ''}:{f'-{rest}' if rest else ''}"
-    sign = "-" if shift.sign > 0 else "+"
-    begin = f"{start} {sign} {shift.name}"
-    return f"{begin} : {begin} + {extent}"
-
-
-# ------------------------------------------------------------- small numbers
-def _pure_sums(source: Source, group: Group) -> int | None:
-    """Most terms of a sum, if all rolls stand in sums of nothing but this array's cells."""
-    if isinstance(group.statements[0], ast.For):
-        return None
-    trees = _sum_trees(source, group)
-    covered = {id(leaf) for tree in trees for leaf in _leaves(tree)}
-    if not trees or not all(id(_summand(source, r.node)) in covered for r in group.rolled):
-        return None
-    counts = [sum(_times(source, leaf) for leaf in _leaves(tree)) for tree in trees]
-    return max(counts) if 2 <= max(counts) <= 127 else None
-
-
-def _sum_trees(source: Source, group: Group) -> list[ast.expr]:
-    """The largest expressions of the form ``roll + roll + array``, or ``sum(roll for ..)``."""
-    found: dict[int, ast.expr] = {}
-    for roll in group.rolled:
-        tree = _summand(source, roll.node)
-        while isinstance(holder := tools.parents(source)[tree], ast.BinOp) and _is_sum(
-            source, holder, group.base
-        ):
-            tree = holder
-        if isinstance(tree, ast.BinOp) or tree is not roll.node:
-            found[id(tree)] = tree
-    return list(found.values())
-
-
-def _summand(source: Source, node: ast.expr) -> ast.expr:
-    """The ``sum(..)`` a roll is the element of, else the roll itself."""
-    holder = tools.parents(source)[node]
-    if isinstance(holder, ast.GeneratorExp) and holder.elt is node:
-        call = tools.parents(source)[holder]
-        assert isinstance(call, ast.expr)
-        return call
-    return node
-
-
-def _is_sum(source: Source, node: ast.expr, base: str) -> bool:
-    if isinstance(node, ast.BinOp):
-        parts = _is_sum(source, node.left, base) and _is_sum(source, node.right, base)
-        return isinstance(node.op, ast.Add) and parts
-    if rolls.dotted(node) == base:
-        return True
-    roll = rolls.parse(source, node)
-    if roll is None and isinstance(node, ast.Call) and len(node.args) == 1:
-        inner = node.args[0]
-        roll = rolls.parse(source, inner.elt) if isinstance(inner, ast.GeneratorExp) else None
-    return roll is not None and rolls.dotted(roll.base) == base
-
-
-def _leaves(tree: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(tree, ast.BinOp):
-        yield from _leaves(tree.left)
-        yield from _leaves(tree.right)
-    else:
-        yield tree
-
-
-def _times(source: Source, leaf: ast.expr) -> int:
-    """How many terms a leaf stands for: more than one for ``sum(roll for ..)``."""
-    times = 1
-    if isinstance(leaf, ast.Call) and leaf.args and isinstance(leaf.args[0], ast.GeneratorExp):
-        for part in leaf.args[0].generators:
-            times *= len(rolls.constants(source, part.iter) or range(999))
-    return times

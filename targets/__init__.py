@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from gpuadvise.errors import UsageProblem
+
 _FOLDER = Path(__file__).parent
 
 _DEFAULT_ARGUMENTS: dict[str, tuple[str, ...]] = {
@@ -33,7 +35,7 @@ class Example:
 
     name: str
     """Its file name without ``.py``."""
-    file: Path
+    path: Path
     summary: str
     """First line of its docstring."""
     arguments: tuple[str, ...]
@@ -42,10 +44,10 @@ class Example:
     @property
     def source(self) -> str:
         """The program's text."""
-        return self.file.read_text(encoding="utf-8")
+        return self.path.read_text(encoding="utf-8")
 
 
-class UnknownExample(ValueError):
+class UnknownExample(UsageProblem):
     """There is no bundled program of that name."""
 
 
@@ -71,15 +73,20 @@ def get(name: str) -> Example:
 def copy(name: str, folder: Path) -> Path:
     """Write the program into ``folder`` (made if need be) and return the new file's path.
 
-    Raises UnknownExample, FileExistsError if a file of that name is there (nothing is
-    overwritten), and OSError where the folder cannot be written.
+    Raises UnknownExample, and UsageProblem if a file of that name is there (nothing is
+    overwritten) or the folder cannot be written.
     """
     example = get(name)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / example.file.name
-    # "x": an example the user has already edited must survive a second copy.
-    with path.open("x", encoding="utf-8", newline="") as handle:
-        handle.write(example.source)
+    path = folder / example.path.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # "x": an example the user has already edited must survive a second copy.
+        with path.open("x", encoding="utf-8", newline="") as handle:
+            handle.write(example.source)
+    except FileExistsError as error:
+        raise UsageProblem(f"{error.filename} is there already; nothing was overwritten") from error
+    except OSError as error:
+        raise UsageProblem(f"{path} cannot be written: {error.strerror}") from error
     return path
 
 

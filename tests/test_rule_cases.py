@@ -46,7 +46,13 @@ def test_rewrites(rule: Rule, case: Rewrites, tmp_path: Path) -> None:
         after_run = run(after, case.function, inputs=case.inputs, folder=tmp_path, seed=seed)
         exact = match.exactness is Exactness.BITS
         tolerance = 0.0 if exact else tolerance_for(match.reduction_length)
-        assert_same(before_run, after_run, tolerance=tolerance, new_names=_imported(after))
+        assert_same(
+            before_run,
+            after_run,
+            tolerance=tolerance,
+            new_names=_imported(after),
+            scalar_names=case.function is not None,
+        )
 
 
 def _imported(text: str) -> frozenset[str]:

@@ -17,10 +17,15 @@ _FRAME_READERS = frozenset({"eval", "exec", "globals", "locals", "vars", "breakp
 
 
 # ------------------------------------------------------------------- the tree
-@lru_cache(maxsize=16)
 def parents(source: Source) -> dict[ast.AST, ast.AST]:
     """The node directly above each node of the file."""
-    return {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
+    return _parents(source.tree)
+
+
+@lru_cache(maxsize=16)
+def _parents(tree: ast.Module) -> dict[ast.AST, ast.AST]:
+    # By tree, not by Source: two equal sources have trees of different nodes.
+    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
 
 
 def ancestors(source: Source, node: ast.AST) -> Iterator[ast.AST]:

@@ -111,7 +111,7 @@ def _builtin(self: Evaluator, node: ast.Call, name: str, values: list[Num], type
     match name, values:
         case "abs", [value]:
             return _abs(self, node, value, type_)
-        case ("min" | "max"), [_, _, *_]:
+        case (("min" | "max"), [_, _, *_]):
             return _extreme(name, node, values, type_)
         case "int", [value]:
             return _to_int(self, node, value, type_)
@@ -161,6 +161,7 @@ def _extreme(name: str, node: ast.Call, values: list[Num], type_: Scalar) -> Num
         raise Unsupported(f"`{ast.unparse(node)}` mixes ints and floats", node.lineno)
     if len({compiled(v.type) for v in values}) != 1 or type_.kind is Kind.BOOL:
         raise Unsupported(f"`{ast.unparse(node)}` mixes widths", node.lineno)
+    # max(0.0, a[i]) is a Python float or a NumPy one, as the values have it
     result = hull(values, type_)
     lows = [v.low for v in values if v.low is not None]
     highs = [v.high for v in values if v.high is not None]
@@ -223,13 +224,17 @@ def _math(self: Evaluator, node: ast.Call, name: str, values: list[Num], type_: 
         if not inside:
             _checked(self, node, name)
         part = intersect(value, low, None if math.isinf(high) else high)
-        return replace(monotone(part, type_, getattr(math, name)), nan=value.nan) if (
-            name != "acos"
-        ) else Num(type_, 0.0, 3.2, nan=value.nan)
+        return (
+            replace(monotone(part, type_, getattr(math, name)), nan=value.nan)
+            if (name != "acos")
+            else Num(type_, 0.0, 3.2, nan=value.nan)
+        )
     if name in _SAFE_BELOW:
         limit = _SAFE_BELOW[name]
-        if value.high is None or value.high > limit or (
-            name in ("sinh", "cosh") and (value.low is None or value.low < -limit)
+        if (
+            value.high is None
+            or value.high > limit
+            or (name in ("sinh", "cosh") and (value.low is None or value.low < -limit))
         ):
             _checked(self, node, name)
         return Num(type_, 0.0 if name in ("exp", "cosh") else None, nan=value.nan)

@@ -364,7 +364,7 @@ class Evaluator:
             return self._complex_range(op, left, right, type_, at)
         nan = type_.kind is Kind.FLOAT and not (left.bounded and right.bounded)
         if op in ("/", "//", "%"):
-            if not right.nonzero:
+            if not right.nonzero and not self._proved_positive(right):
                 self._zero_divisor(op, left, right, node, left_node, right_node, at)
                 nan = nan or type_.kind is Kind.FLOAT
             if op == "/" and left.type == PY_INT and right.type == PY_INT:
@@ -393,6 +393,11 @@ class Evaluator:
         if type_.kind is Kind.INT and compiled(type_) == "int64":
             result = replace(result, form=_form(op, left.form, right.form))
         return replace(result, nan=nan)
+
+    def _proved_positive(self, value: Num) -> bool:
+        """In ``for i in range(n)`` the ``n`` of ``(i + 1) % n`` is at least 1."""
+        prove = self.state.prove_without_guard
+        return value.form is not None and prove(constant(1) - value.form)
 
     def _wrapped(self, result: Num, modulus: Num) -> Num:
         if modulus.low is None or modulus.low < 0 or modulus.form is None:
@@ -470,6 +475,10 @@ class Evaluator:
                 text = ast.unparse(at) if isinstance(at, ast.expr) else "a Python int"
                 suggestion = "Python ints have no limit; compiled code has 64 bits"
                 fail(self.state, f"{text} may outgrow 64 bits", at, suggestion)
+                low = INT64_MIN if value.low is None else max(value.low, INT64_MIN)
+                high = INT64_MAX if value.high is None else min(value.high, INT64_MAX)
+                if value.type == PY_INT:
+                    value = replace(value, low=low, high=high)
             if value.type.kind is Kind.FLOAT and not value.within(-EXACT_IN_FLOAT, EXACT_IN_FLOAT):
                 fail(self.state, "a variable is an int first and a float later", at)
             return value

@@ -20,6 +20,7 @@ from .nb_scope import Scope
 from .nb_state import fail
 from .nb_values import (
     INT64_MAX,
+    INT64_MIN,
     STEPS,
     Num,
     Sequence_,
@@ -30,6 +31,7 @@ from .nb_values import (
     add,
     compiled,
     dtype_range,
+    hull,
     multiply,
 )
 
@@ -146,8 +148,9 @@ class Flow:
     def _assign_all(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
         sink = self._sink(targets[0]) if len(targets) == 1 else None
         match targets[0], value:
-            case (ast.Tuple(elts=left) | ast.List(elts=left)), (
-                ast.Tuple(elts=right) | ast.List(elts=right)
+            case (
+                (ast.Tuple(elts=left) | ast.List(elts=left)),
+                (ast.Tuple(elts=right) | ast.List(elts=right)),
             ) if len(targets) == 1 and len(left) == len(right):
                 values: list[Value] = [self.ev.value(e) for e in right]
                 for target, one, source in zip(left, values, right, strict=True):
@@ -215,6 +218,9 @@ class Flow:
             raise Unsupported(f"`{ast.unparse(target)}` is a whole row", target.lineno)
         self.state.written.add(view.array)
         self._storable(view, value, target)
+        if self.state.recording and view.element == PY_INT:
+            before = self.state.stored.get(view.array, value)
+            self.state.stored[view.array] = hull([before, value], PY_INT)
 
     def _storable(self, view: View, value: Num, target: ast.Subscript) -> None:
         element, line = view.element, target.lineno
@@ -357,7 +363,7 @@ class Flow:
         head: Callable[[bool], bool],
         assigned: set[str],
     ) -> Snapshot:
-        current = start
+        current, wider = start, False
         for round_ in range(6):
             self.restore(current)
             ends, _ = self._pass(node, head)
@@ -367,8 +373,11 @@ class Flow:
             merged.maybe -= {n for n in merged.maybe if n not in start.env}
             merged.env = {n: v for n, v in merged.env.items() if n in start.env}
             if merged.env == current.env:
-                return current
+                break
+            wider = round_ > 0 or wider
             current = merged if round_ < 1 else self._widened(current, merged)
+        if not wider:
+            return current
         current = self._bounded_counters(node, start, current, assigned)
         for _ in range(2):
             self.restore(current)
@@ -383,10 +392,12 @@ class Flow:
         for name, value in new.env.items():
             before = old.env.get(name)
             if isinstance(value, Num) and isinstance(before, Num):
+                # every Python int that is assigned is shown to fit 64 bits
+                whole = value.types == {PY_INT}
                 if value.low != before.low:
-                    value = replace(value, low=None)
+                    value = replace(value, low=INT64_MIN if whole else None)
                 if value.high != before.high:
-                    value = replace(value, high=None)
+                    value = replace(value, high=INT64_MAX if whole else None)
                 env[name] = value
         return Snapshot(env, new.maybe)
 
@@ -422,7 +433,8 @@ class Flow:
                         return None
         if not found:
             return None
-        return multiply(Num(PY_INT, 0, STEPS), Num(PY_INT, low, high), PY_INT)
+        # twice: the rounding errors of a float sum add up too
+        return multiply(Num(PY_INT, 0, 2 * STEPS), Num(PY_INT, low, high), PY_INT)
 
     def _met(self, old: Snapshot, new: Snapshot) -> Snapshot:
         env = dict(old.env)
@@ -537,7 +549,6 @@ class Flow:
 
     def _index(self, node: ast.For, start: Num, stop: Num, step: int) -> Callable[[], Num]:
         """The index of a counting loop, with its symbolic bounds."""
-        first, last = start, stop
         lows: tuple[Affine, ...] = () if start.form is None else (start.form,)
         highs: tuple[Affine, ...] = () if stop.form is None else (stop.form - 1,)
         low, high = start.low, None if stop.high is None else stop.high - 1
@@ -547,12 +558,13 @@ class Flow:
             low, high = None if stop.low is None else stop.low + 1, start.high
         elif start.low is not None and stop.form is None and stop.high is None:
             high = start.low + STEPS
-        del first, last
 
         def index() -> Num:
             form = self.state.bounded_symbol("i", lows, highs)
             if lows and highs:
-                self.state.facts.append(highs[0] - lows[0])
+                fact = highs[0] - lows[0]
+                if fact not in self.state.facts:
+                    self.state.facts.append(fact)
             low_, high_ = low, high
             if low_ is not None and high_ is not None and high_ < low_:
                 high_ = low_
@@ -686,4 +698,4 @@ def _range_guard(args: list[ast.expr]) -> str:
     return f"{ast.unparse(args[0])} < {ast.unparse(args[1])}"
 
 
-__all__ = ["INT64_MAX", "PY_BOOL", "Flow", "call_helper"]
+__all__ = ["PY_BOOL", "Flow", "call_helper"]

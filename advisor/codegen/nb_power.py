@@ -94,8 +94,8 @@ def _as_argument(
         return
     if self.scope.helper:
         raise Unsupported("a constant power inside a helper", line, "multiply it out")
-    if left.type.kind is Kind.INT and left.type == PY_INT:
-        raise Unsupported("a fractional power of an int", line, "make the base a float")
+    if left.type == PY_INT and not left.within(-(2**53), 2**53):
+        fail(self.state, f"the base of `{ast.unparse(at)}` may be too large for a float", at)
     assert isinstance(exponent, int | float)
     name = _WORDS.get(exponent, "exponent")
     text = repr(float(exponent))

@@ -66,7 +66,10 @@ def _narrow(
         ev.state.quiet -= 1
     if Kind.COMPLEX in (value.type.kind, limit.type.kind):
         return
-    # not (x > 1) also holds for NaN, so it bounds x only as far as NaN is left out of ranges
+    # not (x > 1) also holds for NaN, which is outside every range; but x itself is not bounded
+    # where the other side is NaN
+    if not truth and limit.nan:
+        return
     low, high = _limits(op, limit, value)
     variable = _variable(node)
     if variable is None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..loopnest.affine import extent_symbol, variable
-from ..loopnest.ir import PY_FLOAT, PY_INT, Dim, Kind, Nest, Scalar, Var
+from ..loopnest.ir import PY_FLOAT, PY_INT, Const, Dim, Kind, Nest, Scalar, Var
 from ..loopnest.scope import Literal, Module, dotted, local_names
 from ..loopnest.typing_rules import scalar_of, scalar_of_dtype
 from ..model import Region, ValueInfo
@@ -72,12 +72,10 @@ class Scope:
             text = f"{path} may be read before it is assigned"
             raise Unsupported(text, node.lineno, "assign it before the loop")
         if root in self.locals or root in self.env:
-            if (
-                path == root
-                or self.helper
-                or isinstance(self.env.get(root), Num | View | Sequence_)
-            ):
-                return None
+            parts = path.split(".")
+            prefixes = (".".join(parts[:k]) for k in range(1, len(parts)))
+            if any(isinstance(self.env.get(p), Num | View | Sequence_) for p in prefixes):
+                return None  # self.u.shape: an attribute of something known
             raise Unsupported(f"nothing was observed of {path}", node.lineno)
         return self._global(path, node)
 
@@ -142,6 +140,12 @@ class Scope:
         self.need(view.array)
         value = free(view.element)
         state = self.state
+        if view.element == PY_INT:
+            limit = 2**state.assumption.list_bits
+            nest = state.region.nest
+            if isinstance(nest, Nest) and nest.arrays[view.array].written:
+                limit = state.assumption.content
+            value = replace(value, low=-limit, high=limit)
         if view.array not in state.assumption.arrays:
             return value
         low, high = rounded_range(observed(state.region, view.array), view.element)
@@ -262,9 +266,28 @@ def declare_equalities(region: Region, state: State) -> None:
         for axis, expr in enumerate(array_.extents):
             if isinstance(expr, Var):
                 state.union(expr.name, extent_symbol(name, axis))
+            elif isinstance(expr, Const) and isinstance(expr.value, int):
+                state.fixed[extent_symbol(name, axis)] = expr.value
             elif isinstance(expr, Dim):
                 state.union(extent_symbol(expr.array, expr.axis), extent_symbol(name, axis))
     state.seen_equal = frozenset(_seen_pairs(nest, state))
+    _seen_sizes(region, nest, state)
+
+
+def _seen_sizes(region: Region, nest: Nest, state: State) -> None:
+    for name, array in nest.arrays.items():
+        assert region.observation is not None
+        info = region.observation.values.get(name)
+        if info is None or info.min_shape is None or info.max_shape is None:
+            continue
+        for axis in range(min(array.ndim, len(info.min_shape))):
+            symbol = state.find(extent_symbol(name, axis))
+            state.seen_sizes[symbol] = (info.min_shape[axis], info.max_shape[axis])
+    for name, scalar in nest.scalars.items():
+        low, high = scalar.interval.low, scalar.interval.high
+        symbol = state.find(name)
+        if scalar.type.kind is Kind.INT and isinstance(low, int) and isinstance(high, int):
+            state.seen_sizes.setdefault(symbol, (low, high))
 
 
 def _seen_pairs(nest: Nest, state: State) -> list[frozenset[str]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
-from ..loopnest.affine import Affine, extent_of, extent_symbol, variable
+from ..loopnest.affine import Affine, constant, extent_of, extent_symbol, variable
 from ..loopnest.scope import Module
 from ..model import Region, Source
 from .nb_values import STEPS, Num, Unsupported, Value
@@ -34,6 +34,10 @@ class Assumption:
     """Arrays only read, whose elements lie in the range observed, rounded outwards."""
     floats: frozenset[str] = frozenset()
     """Scalars whose value lies in the range observed, rounded outwards."""
+    list_bits: int = 40
+    """Elements of int lists lie in ``[-2**bits, 2**bits]`` at entry."""
+    content: int = 2**40
+    """Bound of the elements of int lists that the loop writes, at any time."""
     trips: bool = False
     """Every ``for`` loop runs at least once."""
 
@@ -58,6 +62,8 @@ class State:
     assumption: Assumption
     equal: dict[str, str] = field(default_factory=dict)
     """Union-find over symbols proved equal."""
+    fixed: dict[str, int] = field(default_factory=dict)
+    """Extents the code proves to be a number."""
     seen_equal: frozenset[frozenset[str]] = frozenset()
     """Pairs of symbols equal at every observed entry."""
     intervals: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
@@ -69,6 +75,12 @@ class State:
     written: set[str] = field(default_factory=set)
     """Arrays stored to."""
     used_equal: set[frozenset[str]] = field(default_factory=set)
+    stored: dict[str, Num] = field(default_factory=dict)
+    """Range of the Python ints stored to lists."""
+    seen_sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Smallest and largest value of a size symbol over all observed entries."""
+    used_sizes: set[Affine] = field(default_factory=set)
+    """Forms that are asked to be at most 0 before the loops run."""
     used_ranges: set[str] = field(default_factory=set)
     division: Division = field(default_factory=Division)
     may_raise: bool = False
@@ -176,13 +188,26 @@ class State:
 
     def extent(self, array: str, axis: int) -> Affine:
         """The extent of an array as a form."""
+        symbol = self.find(extent_symbol(array, axis))
+        for other, value in self.fixed.items():
+            if self.find(other) == symbol:
+                return constant(value)
         return variable(self.find(extent_symbol(array, axis)))
 
     # ----------------------------------------------------------- proofs
+    def prove_without_guard(self, form: Affine) -> bool:
+        """Whether the code alone shows ``form <= 0`` in every iteration."""
+        return self._nonpositive(form)
+
     def prove_nonpositive(self, form: Affine) -> bool:
-        """Whether ``form <= 0`` in every iteration; may use equalities that were only seen."""
+        """Whether ``form <= 0`` in every iteration; may note a test of sizes seen to hold."""
         if self._nonpositive(form):
             return True
+        for form_ in self._eliminated(form):
+            if self._seen_nonpositive(form_):
+                if self.recording:
+                    self.used_sizes.add(form_)
+                return True
         for form_ in self._eliminated(form):
             for pair in self._seen_pairs(form_):
                 first, second = sorted(pair)
@@ -199,6 +224,15 @@ class State:
             pair = frozenset((a, b))
             if pair in self.seen_equal:
                 yield pair
+
+    def _seen_nonpositive(self, form: Affine) -> bool:
+        total = form.const
+        for symbol, factor in form.pairs:
+            if symbol not in self.seen_sizes:
+                return False
+            low, high = self.seen_sizes[symbol]
+            total += factor * (high if factor > 0 else low)
+        return total <= 0
 
     def _nonpositive(self, form: Affine) -> bool:
         candidates = [form, *(form + fact for fact in self.facts)]

@@ -226,9 +226,13 @@ def _half_bounded(left: Num, right: Num, type_: Scalar) -> Num:
 
 def floor_divide(left: Num, right: Num, type_: Scalar) -> Num:
     """Range of ``//``: monotone in the numerator for a divisor of one sign."""
+    if right.low is not None and right.low == 0:
+        # a zero divisor raises, or gives 0 or inf (then NaN is noted elsewhere)
+        if None in (left.low, left.high) or type_.kind is not Kind.INT:
+            return Num(type_, 0, None) if _sign(left) >= 0 else Num(type_)
+        low = min(left.low, 0)  # type: ignore[type-var]
+        return Num(type_, low, max(left.high, 0))  # type: ignore[type-var]
     if not right.nonzero or None in (left.low, left.high, right.low, right.high):
-        if right.low is not None and right.low >= 1 and left.low is not None and left.low >= 0:
-            return Num(type_, 0, left.high)
         return Num(type_)
     corners = [a // b for a in (left.low, left.high) for b in (right.low, right.high)]  # type: ignore[operator]
     return Num(type_, min(corners), max(corners))
@@ -250,11 +254,13 @@ def _sign(value: Num) -> int:
 
 def modulo(left: Num, right: Num, type_: Scalar) -> Num:
     """Range of ``%``: the sign of the divisor, and smaller than it."""
-    if right.low is None or right.high is None or not right.nonzero:
-        return Num(type_, 0, None) if right.low is not None and right.low > 0 else Num(type_)
+    if right.low is None or right.high is None:
+        return Num(type_, 0, None) if right.low is not None and right.low >= 0 else Num(type_)
     whole = type_.kind is Kind.INT
-    if right.low > 0:
-        top = right.high - 1 if whole else right.high
+    if right.low < 0 < right.high:
+        return Num(type_, right.low, right.high)
+    if right.low >= 0:
+        top = max(0, right.high - 1) if whole else right.high
         if whole and left.low is not None and left.low >= 0 and left.high is not None:
             top = min(top, left.high)
         return Num(type_, 0, top)

@@ -18,12 +18,13 @@ _UFUNCS = frozenset(
     }
 )  # fmt: skip
 PURE_NUMPY = _UFUNCS | frozenset(
-    """
-    abs all any array arange ceil clip copy count_nonzero cos dot empty exp floor full isnan log
-    max mean min ones power roll round sign sin sqrt sum tanh zeros zeros_like float64 float32
-    int64 int32 uint8 logical_not square
-    """.split()
-)
+    {
+        "abs", "all", "any", "array", "arange", "ceil", "clip", "copy", "count_nonzero", "cos",
+        "dot", "empty", "exp", "floor", "full", "isnan", "log", "max", "mean", "min", "ones",
+        "power", "roll", "round", "sign", "sin", "sqrt", "sum", "tanh", "zeros", "zeros_like",
+        "float64", "float32", "int64", "int32", "uint8", "logical_not", "square",
+    }
+)  # fmt: skip
 PURE_BUILTINS = frozenset({"abs", "float", "int", "len", "max", "min", "range", "sum"})
 PURE_METHODS = frozenset({"all", "any", "astype", "copy", "max", "mean", "min", "sum"})
 

@@ -100,9 +100,7 @@ def map_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
         case Call(args=args):
             return replace(expr, args=tuple(change(e) for e in args))
         case UserCall(args=args):
-            return replace(
-                expr, args=tuple(change(e) if isinstance(e, Expr) else e for e in args)
-            )
+            return replace(expr, args=tuple(change(e) if isinstance(e, Expr) else e for e in args))
         case _:
             return expr
 
@@ -112,8 +110,8 @@ def fold_one(expr: Expr) -> Expr:
     match expr:
         case Unary(op=op, operand=Const(value=value, type=kind)) if kind.is_python:
             return _evaluated(expr, lambda: UNARY[op](value))
-        case Binary(op=op, left=Const() as left, right=Const() as right) if _python(left, right):
-            return _evaluated(expr, lambda: BINARY[op](left.value, right.value))
+        case Binary(op=op, left=Const() as one, right=Const() as two) if _python(one, two):
+            return _evaluated(expr, lambda: BINARY[op](one.value, two.value))
         case Binary(op="+", left=left, right=Const(value=0)) if _neutral(expr, left):
             return left
         case Binary(op="+", left=Const(value=0), right=right) if _neutral(expr, right):
@@ -124,8 +122,8 @@ def fold_one(expr: Expr) -> Expr:
             return left
         case Binary(op="*", left=Const(value=1), right=right) if _neutral(expr, right):
             return right
-        case Compare(op=op, left=Const() as left, right=Const() as right) if _python(left, right):
-            return _evaluated(expr, lambda: COMPARE[op](left.value, right.value))
+        case Compare(op=op, left=Const() as one, right=Const() as two) if _python(one, two):
+            return _evaluated(expr, lambda: COMPARE[op](one.value, two.value))
         case Bool():
             return _fold_bool(expr)
         case Select(test=Const(value=value), then=then, orelse=orelse):

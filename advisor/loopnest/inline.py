@@ -53,6 +53,8 @@ class CallLowering(LoopLowering):
         super().__init__(source, observation, local, taken)
         self.functions = functions
         self.stack: list[ast.FunctionDef] = []
+        self.generated: dict[int, ast.stmt] = {}
+        """Loops written for generator expressions, by the expression's node."""
 
     # ------------------------------------------------------- expressions
     def call(self, node: ast.Call) -> Expr:
@@ -67,7 +69,10 @@ class CallLowering(LoopLowering):
         line = node.lineno
         path = self.path(node.func)
         if path is None:
-            raise Stop(f"a call of {ast.unparse(node.func)}", line)
+            found = self.method(node)
+            if found is None:
+                raise Stop(f"{ast.unparse(node.func)}() is called inside the loop", line)
+            return found
         helper = self.helper(path)
         if helper is not None:
             return self.inline(node, path, helper)
@@ -159,7 +164,7 @@ class CallLowering(LoopLowering):
             return self.over_row(name, argument, line)
         if self.hoist is None:
             raise Stop(f"{name}() of a generator inside a condition", line, "use a statement")
-        return self.generator_loop(name, argument.elt, argument.generators, line)
+        return self.generator_loop(name, argument.elt, argument.generators, argument, line)
 
     def over_row(self, name: str, argument: ast.expr, line: int) -> Expr:
         """``sum(row)``: as a generator over the row's elements."""
@@ -169,10 +174,15 @@ class CallLowering(LoopLowering):
         element = ast.Name(id="?", ctx=ast.Load(), lineno=line, col_offset=0)
         target = ast.Name(id="?", ctx=ast.Store(), lineno=line, col_offset=0)
         generator = ast.comprehension(target=target, iter=argument, ifs=[], is_async=0)
-        return self.generator_loop(name, element, [generator], line)
+        return self.generator_loop(name, element, [generator], argument, line)
 
     def generator_loop(
-        self, name: str, element: ast.expr, generators: list[ast.comprehension], line: int
+        self,
+        name: str,
+        element: ast.expr,
+        generators: list[ast.comprehension],
+        key: ast.expr,
+        line: int,
     ) -> Expr:
         """The loop of ``sum(e for x in xs if c)``, ``any(...)`` or ``all(...)``."""
         if any(g.is_async for g in generators) or (name != "sum" and len(generators) > 1):
@@ -187,7 +197,7 @@ class CallLowering(LoopLowering):
         outer = self.frame
         self.frame = Frame(
             outer.function,
-            (*outer.path, id(element)),
+            (*outer.path, id(key)),
             {**outer.names, **{n: self.invent(n if n != "?" else "item") for n in sorted(names)}},
             outer.objects,
         )
@@ -197,7 +207,10 @@ class CallLowering(LoopLowering):
             start: int | bool = 0 if name == "sum" else name == "all"
             kind = PY_INT if name == "sum" else PY_BOOL
             self.hoist.append(self.put(result, Const(kind, line, start), where))
-            body = _generator_body(name, element, generators, line)
+            if id(key) not in self.generated:
+                # made once: the fix point over loop heads knows loops by their nodes
+                self.generated[id(key)] = _generator_body(name, element, generators, line)
+            body = self.generated[id(key)]
             self.sums.append(result)
             self.frame_result(result)
             self.hoist += self.block([body])
@@ -272,9 +285,7 @@ class CallLowering(LoopLowering):
         self.frame = frame
         produced = self.returning(body)
         if any(isinstance(s, Store) for s in statements(tuple(produced))) and not self.alone(node):
-            raise Stop(
-                f"{name}() changes an array and is part of a larger expression", node.lineno
-            )
+            raise Stop(f"{name}() changes an array and is part of a larger expression", node.lineno)
         self.hoist += produced
         self.env = merge_envs([self.env, *frame.returns])
         return self.result_of(frame, node)
@@ -283,9 +294,7 @@ class CallLowering(LoopLowering):
         """The returned value, one variable each."""
         assert frame.result is not None
         if frame.width:
-            return tuple(
-                self.returned(f"{frame.result}{k}", node) for k in range(frame.width)
-            )
+            return tuple(self.returned(f"{frame.result}{k}", node) for k in range(frame.width))
         return self.returned(frame.result, node)
 
     def returned(self, name: str, node: ast.Call) -> Expr:
@@ -427,9 +436,9 @@ class CallLowering(LoopLowering):
             isinstance(item, Var) and item.name not in self.assigned
         )
         calm = not loads(item) and len(self.types_of(item)) == 1
-        if name not in changed and (simple or (calm and self.hoist is None) or (
-            isinstance(item, Var) and calm
-        )):
+        if name not in changed and (
+            simple or (calm and self.hoist is None) or (isinstance(item, Var) and calm)
+        ):
             self.env[key] = Given(item)
         elif self.hoist is not None:
             self.hoist.append(self.put(key, item, place(item.line)))
@@ -537,7 +546,7 @@ def _generator_body(
     body: ast.stmt
     if name == "sum":
         body = ast.AugAssign(target=target, op=ast.Add(), value=element)
-        body = ast.fix_missing_locations(at(body))  # type: ignore[assignment,type-var]
+        body = ast.fix_missing_locations(at(body))  # type: ignore[assignment]
         inner: list[ast.stmt] = [body]
     else:
         value = ast.Constant(value=name == "any")

@@ -250,7 +250,9 @@ def shift_right(left: Interval, right: Interval) -> Interval:
     if right.low is None or right.low < 0:
         return UNBOUNDED
     low = 2 ** int(min(right.low, 4096))
-    return floor_divide(left, Interval(low, None if right.high is None else 2 ** int(min(right.high, 4096))))
+    return floor_divide(
+        left, Interval(low, None if right.high is None else 2 ** int(min(right.high, 4096)))
+    )
 
 
 def bits(op: str, left: Interval, right: Interval) -> Interval:

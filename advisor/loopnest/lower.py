@@ -100,9 +100,7 @@ class _Lowered:
 
     def nest(self) -> Nest:
         """The finished nest. Raises Stop."""
-        state = CallLowering(
-            self.source, self.observation, self.local, self.taken, self.functions
-        )
+        state = CallLowering(self.source, self.observation, self.local, self.taken, self.functions)
         state.reset_heads()
         for _ in range(_PASSES):
             root = self.one_pass(state)
@@ -205,9 +203,7 @@ class _Lowered:
         self.check_obligations(nest, state)
         return nest
 
-    def may_be_read(
-        self, name: str, after: frozenset[str] | None, state: CallLowering
-    ) -> bool:
+    def may_be_read(self, name: str, after: frozenset[str] | None, state: CallLowering) -> bool:
         """Whether someone may read the private after the nest; attributes outlive it."""
         if name in state.invented:
             return False
@@ -319,9 +315,7 @@ class _Lowered:
         for step, line in state.positive_steps:
             found = interval(step, nest, observed=Observed.NOTHING)
             if found.low is None or found.low < 1:
-                raise Stop(
-                    "a range step that is not proved positive", line, "use a constant step"
-                )
+                raise Stop("a range step that is not proved positive", line, "use a constant step")
         for statement in statements((nest.root,)):
             for top in expressions(statement):
                 for expr in walk(top):
@@ -330,9 +324,7 @@ class _Lowered:
                             self.check_float_power(left, right, nest, expr.line)
 
     @staticmethod
-    def check_float_power(
-        left: object, right: object, nest: Nest, line: int
-    ) -> None:
+    def check_float_power(left: object, right: object, nest: Nest, line: int) -> None:
         """A negative Python float to a fractional power is complex."""
         from .ir import Expr
 
@@ -356,9 +348,7 @@ def _touched(root: For | While) -> tuple[set[str], set[str], set[str]]:
     written: set[str] = set()
     seen: set[str] = set()
     for statement in statements((root,)):
-        if isinstance(statement, Store):
-            written.add(statement.array)
-        elif isinstance(statement, Append):
+        if isinstance(statement, Store) or isinstance(statement, Append):
             written.add(statement.array)
         for top in expressions(statement):
             for expr in walk(top):

@@ -180,6 +180,10 @@ class ExpressionLowering:
 
     def external(self, path: str, line: int) -> Binding | Expr:
         """A value that nobody assigns in the nest."""
+        if "." in path:
+            constant = self.module_constant(path, line)
+            if constant is not None:
+                return constant
         if "." not in path and path not in self.local:
             value = self.module.constant(path)
             if value is not None:
@@ -313,7 +317,9 @@ class ExpressionLowering:
             case ast.Call():
                 return self.call(node)
             case ast.NamedExpr():
-                raise Stop("assignment inside an expression (:=)", line, "assign it on its own line")
+                raise Stop(
+                    "assignment inside an expression (:=)", line, "assign it on its own line"
+                )
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 raise Stop("a comprehension inside the loop", line, "write it as a loop")
             case ast.Constant(value=str() | bytes()) | ast.JoinedStr():
@@ -363,7 +369,7 @@ class ExpressionLowering:
         """Attributes that are computed, not stored: ``z.real``, ``a.size``."""
         if node.attr in ("real", "imag", "size", "shape", "ndim", "T"):
             view = self.view(node.value)
-            if view is not None:
+            if view is not None and self.rank(view):
                 rank = self.rank(view)
                 if node.attr == "size" and rank == 1:
                     return Dim(PY_INT, node.lineno, view.array, len(view.prefix))
@@ -437,8 +443,10 @@ class ExpressionLowering:
         """A comparison, chained or not; ``in`` a tuple of numbers."""
         line = node.lineno
         match node:
-            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[right]):
-                return self.membership(left, op, right, line)
+            case ast.Compare(
+                left=left, ops=[ast.In() | ast.NotIn() as within], comparators=[right]
+            ):
+                return self.membership(left, within, right, line)
         operands = [self.expr(node.left)]
         parts: list[Expr] = []
         for position, (op, item) in enumerate(zip(node.ops, node.comparators, strict=True)):

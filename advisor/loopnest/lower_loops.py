@@ -265,7 +265,7 @@ class LoopLowering(StatementLowering):
         count = Const(PY_INT, line, len(rows.rows))
         zero = Const(PY_INT, line, 0)
         if isinstance(rows.rows[0], tuple):
-            columns = tuple(zip(*rows.rows, strict=True))  # type: ignore[arg-type]
+            columns = tuple(zip(*rows.rows, strict=True))
             return Domain(
                 zero, count, 1, lambda index: tuple(self.chosen(c, index, line) for c in columns)
             )

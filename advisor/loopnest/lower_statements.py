@@ -96,7 +96,12 @@ class StatementLowering(ExpressionLowering):
             jump = If(node.lineno, node, done, (Break(node.lineno, node),), ())
             return [jump, *self.block(rest)]
         returned = self.copy_env()
-        tail = self.block(rest)
+        assert returned is not None
+        for name, bound in returned.items():
+            # this path is taken only after a return, which did give the result a value
+            if name.startswith(self.frame.result or "?") and isinstance(bound, Private):
+                returned[name] = Private(bound.types)
+        tail = self.returning(rest)
         self.env = merge_envs([returned, self.env])
         if not tail:
             return []
@@ -355,7 +360,6 @@ class StatementLowering(ExpressionLowering):
             view = self.view(target)
             if view is None:
                 raise Stop(f"{ast.unparse(target)}: not an array or list", node.lineno)
-            view = View(view.array, self.frozen_prefix(view, node.lineno))
             old = self.load(view, node.lineno, ast.unparse(target))
             value = self.binary(op, old, self.expr(node.value), node.lineno)
             return self.store_at(view, value, node, ast.unparse(target))
@@ -411,8 +415,11 @@ class StatementLowering(ExpressionLowering):
         """Growth of a list that the nest does nothing else with."""
         info = self.observation.values.get(path)
         env = self.env if self.env is not None else {}
-        if path in env or info is None or info.kind != "list" or path.split(".")[0] in (
-            self.frame.names.values()
+        if (
+            path in env
+            or info is None
+            or info.kind != "list"
+            or path.split(".")[0] in (self.frame.names.values())
         ):
             raise Stop(f"append to {path}, which is not a list from before the loop", node.lineno)
         value = self.item(arg)
@@ -453,6 +460,10 @@ class StatementLowering(ExpressionLowering):
     # ------------------------------------------------- filled in elsewhere
     def loop(self, node: ast.For | ast.While) -> list[Stmt]:
         """A loop statement."""
+        raise NotImplementedError
+
+    def returning(self, body: list[ast.stmt]) -> list[Stmt]:
+        """A helper's statements, returns made into structure."""
         raise NotImplementedError
 
     def leave(self, node: ast.Return) -> list[Stmt]:

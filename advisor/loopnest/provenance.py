@@ -28,7 +28,23 @@ _FILLS: dict[str, bool | int | float | None] = {
     "numpy.array": None,
 }
 _HARMLESS = frozenset(
-    "len range int float abs min max print round sum zip enumerate list tuple str".split()
+    [
+        "len",
+        "range",
+        "int",
+        "float",
+        "abs",
+        "min",
+        "max",
+        "print",
+        "round",
+        "sum",
+        "zip",
+        "enumerate",
+        "list",
+        "tuple",
+        "str",
+    ]
 )
 """Built-ins that do not bind attributes of the user's objects."""
 
@@ -134,9 +150,7 @@ class Provenance:
         if shape is None or len(shape) != ndim:
             return ()
         inside = (*found.between, self.loop)
-        return tuple(
-            e if e is not None and self._steady(e, inside) else None for e in shape
-        )
+        return tuple(e if e is not None and self._steady(e, inside) else None for e in shape)
 
     # ------------------------------------------------------------- details
     def _canonical(self, node: ast.expr) -> str | None:
@@ -409,7 +423,10 @@ def _reshaped(node: ast.AST, path: str) -> bool:
     return any(
         isinstance(inner, ast.Attribute)
         and dotted(inner.value) == path
-        and (inner.attr == "resize" or (inner.attr == "shape" and not isinstance(inner.ctx, ast.Load)))
+        and (
+            inner.attr == "resize"
+            or (inner.attr == "shape" and not isinstance(inner.ctx, ast.Load))
+        )
         for inner in ast.walk(node)
     )
 

@@ -6,7 +6,7 @@ Used to show that int64 does not overflow, that an index stays in bounds, that u
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -238,9 +238,9 @@ class Ranges:
                 pass
             case Assign(value=Binary(op="+", right=Var() as old)) if old.name == name:
                 pass
-            case Store(array=array, index=index, value=Binary(op="+" | "-", left=Load() as old)) if (
-                old.array == array and old.index == index and name == f"{array}[]"
-            ):
+            case Store(
+                array=array, index=index, value=Binary(op="+" | "-", left=Load() as old)
+            ) if old.array == array and old.index == index and name == f"{array}[]":
                 pass
             case _:
                 return None
@@ -448,7 +448,7 @@ class Ranges:
             case "floor" | "ceil" | "trunc" | "rint":
                 return arithmetic.monotone(args[0], _ROUNDING[name])
             case "int" | "round" if len(args) == 1:
-                return arithmetic.monotone(args[0], math.trunc if name == "int" else round)
+                return arithmetic.monotone(args[0], _ROUNDING["trunc" if name == "int" else "rint"])
             case "bool":
                 return Interval(0, 1)
             case "hypot" | "cosh" | "square":
@@ -468,9 +468,27 @@ _MONOTONE = {
     "arctan": math.atan,
     "cbrt": lambda x: math.copysign(abs(x) ** (1 / 3), x),
 }
-_ROUNDING = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "rint": round}
+_ROUNDING: dict[str, Callable[[float], float]] = {
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "rint": round,
+}
 _CASTS = frozenset(
-    "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 double intp".split()
+    [
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float32",
+        "float64",
+        "double",
+        "intp",
+    ]
 )
 
 

@@ -241,7 +241,9 @@ class Module:
         for node in ast.walk(self.source.tree):
             if isinstance(node, ast.ClassDef):
                 found.update(
-                    s.name for s in node.body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)
+                    s.name
+                    for s in node.body
+                    if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)
                 )
         return frozenset(found)
 

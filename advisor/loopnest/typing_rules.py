@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,29 @@ BUILTINS = frozenset({"abs", "min", "max", "int", "float", "bool", "round", "com
 
 _UNKNOWN_MATH = frozenset({"prod", "fsum", "dist", "sumprod", "frexp", "modf", "perm", "comb"})
 _CASTS = frozenset(
-    "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 "
-    "complex64 complex128 intp uintp bool int_ uint double single".split()
+    [
+        "bool_",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+        "intp",
+        "uintp",
+        "bool",
+        "int_",
+        "uint",
+        "double",
+        "single",
+    ]
 )
 
 
@@ -82,7 +103,7 @@ def _result(compute: Callable[[], object]) -> Scalar | None:
             return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def unary_type(op: str, operand: Scalar) -> Scalar | None:
     """Type of ``op operand``; None where Python or NumPy raises TypeError."""
     if op == "~" and operand == PY_BOOL:
@@ -90,7 +111,7 @@ def unary_type(op: str, operand: Scalar) -> Scalar | None:
     return _result(lambda: UNARY[op](sample(operand)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def binary_type(op: str, left: Scalar, right: Scalar) -> Scalar | None:
     """Type of ``left op right``; None where Python or NumPy raises TypeError.
 
@@ -99,13 +120,13 @@ def binary_type(op: str, left: Scalar, right: Scalar) -> Scalar | None:
     return _result(lambda: BINARY[op](sample(left), sample(right)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def compare_type(op: str, left: Scalar, right: Scalar) -> Scalar | None:
     """Type of a comparison: bool, or numpy.bool if a NumPy scalar takes part."""
     return _result(lambda: COMPARE[op](sample(left), sample(right)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def call_type(function: str, args: tuple[Scalar, ...]) -> Scalar | None:
     """Type of a pure call; None if it is not known or does not take these arguments."""
     module, _, name = function.rpartition(".")

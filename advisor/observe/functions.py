@@ -52,7 +52,7 @@ def _by_name(code: types.CodeType, namespace: Mapping[str, Any]) -> types.Functi
     root, *rest = code.co_qualname.split(".")
     value = namespace.get(root, MISSING)
     for name in rest:
-        if not isinstance(value, type):
+        if not issubclass(type(value), type):
             return None
         value = attribute(value, name)
     inner = unwrap(value)

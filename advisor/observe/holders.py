@@ -5,8 +5,12 @@ are tried. The program must not notice: no child to wait for, no signal, no chan
 generator, no pipe kept open.
 """
 
+# In the program's process: descriptors and /proc, without objects around them.
+# ruff: noqa: PTH115, PTH123, PTH208
+
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import stat
@@ -15,7 +19,7 @@ import types
 import warnings
 from _thread import get_ident
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from .functions import call_arguments, live_function
 from .plan import SitePlan
@@ -47,16 +51,16 @@ class HolderPolicy:
         self.largest = 0.0
         self.next_late = 10
 
-    def consider_call(self, entry: int, frame: types.FrameType) -> None:
-        """At the first line of a function: hold it if the policy says so."""
+    def consider_call(self, entry: int, frame: types.FrameType) -> bool:
+        """At the first line of a function: hold it if the policy says so; True if held."""
         arguments = frame.f_locals
         reason = self.choose(entry, arguments)
         if reason is None:
-            return
+            return False
         function = live_function(frame)
         if function is None:
             self.holders.note(f"{self.plan.qualname}: the function object was not found")
-            return
+            return False
         args, kwargs = call_arguments(frame)
 
         def state() -> Any:
@@ -75,15 +79,15 @@ class HolderPolicy:
                 namespace=frame.f_globals,
             )
 
-        self._hold(reason, state)
+        return self._hold(reason, state)
 
     def consider_statement(
         self, entry: int, frame: types.FrameType, found: Mapping[str, Any]
-    ) -> None:
-        """Right before a loop at top level: hold the module's state if the policy says so."""
+    ) -> bool:
+        """Right before a loop at top level: hold the module's state; True if held."""
         reason = self.choose(entry, found)
         if reason is None:
-            return
+            return False
 
         def state() -> Any:
             from ..verify.states_api import HeldStatement
@@ -98,7 +102,7 @@ class HolderPolicy:
                 namespace=frame.f_globals,
             )
 
-        self._hold(reason, state)
+        return self._hold(reason, state)
 
     def choose(self, entry: int, values: Mapping[str, Any]) -> str | None:
         """The reason to hold this entry, or None; takes note of what it saw."""
@@ -126,10 +130,12 @@ class HolderPolicy:
         replaces = reason in self.held and reason != "signature"
         return replaces or len(self.held) < MAX_HOLDERS
 
-    def _hold(self, reason: str, state: Callable[[], Any]) -> None:
+    def _hold(self, reason: str, state: Callable[[], Any]) -> bool:
+        if not self.holders.hold(state):
+            return False
         if reason == "signature" or reason not in self.held:
             self.held.append(reason)
-        self.holders.hold(state)
+        return True
 
 
 def signature_of(values: Mapping[str, Any]) -> object:
@@ -140,7 +146,7 @@ def signature_of(values: Mapping[str, Any]) -> object:
 def _type_of(value: Any, depth: int) -> object:
     kind = type(value)
     numpy = numpy_of_program()
-    if numpy is not None and isinstance(value, numpy.ndarray):
+    if numpy is not None and issubclass(kind, numpy.ndarray):
         return kind, value.dtype, value.ndim
     if kind is list or kind is tuple:
         return kind, _type_of(value[0], depth) if value else None
@@ -160,10 +166,12 @@ def _size(value: Any, depth: int) -> float:
     if kind is int:
         return min(float(abs(value)) if abs(value) < 1 << 62 else 0.0, 1e12)
     numpy = numpy_of_program()
-    if numpy is not None and isinstance(value, numpy.ndarray):
+    if numpy is not None and issubclass(kind, numpy.ndarray):
         return float(value.size)
     if kind is list or kind is tuple:
-        return len(value) * max(1.0, _size(value[0], 0)) if value and _nests(value[0]) else len(value)
+        return (
+            len(value) * max(1.0, _size(value[0], 0)) if value and _nests(value[0]) else len(value)
+        )
     members = _members(value) if depth else None
     return sum(_size(part, 0) for part in members.values()) if members else 0.0
 
@@ -174,7 +182,7 @@ def _nests(value: Any) -> bool:
 
 def _members(value: Any) -> dict[str, Any] | None:
     """The instance dictionary of a plain object, if it is small; never computed."""
-    if isinstance(value, types.ModuleType | type | types.FunctionType):
+    if issubclass(type(value), types.ModuleType | type | types.FunctionType):
         return None
     try:
         members = object.__getattribute__(value, "__dict__")
@@ -186,7 +194,9 @@ def _members(value: Any) -> dict[str, Any] | None:
 class Holders:
     """Forks holders, where that is sound."""
 
-    def __init__(self, address: str, note: Callable[[str], None], silence: Callable[[], None]) -> None:
+    def __init__(
+        self, address: str, note: Callable[[str], None], silence: Callable[[], None]
+    ) -> None:
         """``silence`` switches all hooks and timers off in the child."""
         self.address = address
         self.note = note
@@ -194,21 +204,24 @@ class Holders:
         self.lost: str | None = None
         self.main = get_ident()
 
-    def hold(self, state: Callable[[], Any]) -> None:
-        """Fork; the child hands ``state()`` to the verifier and never comes back."""
+    def hold(self, state: Callable[[], Any]) -> bool:
+        """Fork; the child hands ``state()`` to the verifier and never comes back.
+
+        False, and a note, if that cannot be done soundly.
+        """
         obstacle = self.lost or self.obstacle()
         if obstacle is not None:
             self.note(f"a state was not held: {obstacle}")
-            return
+            return False
         try:
             child = fork_unseen()
         except OSError as error:
             self.lost = f"fork failed ({error.strerror})"
             self.note(f"a state was not held: {self.lost}")
-            return
-        if child:
-            return
-        self._become_holder(state)
+            return False
+        if child == 0:
+            self._become_holder(state)
+        return True
 
     def obstacle(self) -> str | None:
         """Why the process cannot be forked soundly now; None if it can."""
@@ -223,7 +236,7 @@ class Holders:
             return "the program's memory is too large for copies of it"
         return None
 
-    def _become_holder(self, state: Callable[[], Any]) -> None:
+    def _become_holder(self, state: Callable[[], Any]) -> NoReturn:
         try:
             self.silence()
             _let_go_of_pipes()
@@ -256,10 +269,9 @@ def fork_unseen() -> int:
                 leave(0)
             _set_random_state(states)
             return 0
-        try:
+        # Where the program ignores SIGCHLD, the system has reaped it already.
+        with contextlib.suppress(ChildProcessError):
             os.waitpid(child, 0)
-        except ChildProcessError:  # the program ignores SIGCHLD: the system has reaped it
-            pass
         return child
     finally:
         if callable(handler):
@@ -278,12 +290,12 @@ def _quiet_fork() -> int:
 def _random_state() -> Any:
     module = sys.modules.get("random")  # not imported here: that would seed it
     generator = getattr(module, "_inst", None)
-    return generator.getstate() if type(generator) is getattr(module, "Random", None) else None
+    return None if generator is None else generator.getstate()
 
 
 def _set_random_state(state: Any) -> None:
     if state is not None:
-        sys.modules["random"]._inst.setstate(state)  # type: ignore[attr-defined]
+        sys.modules["random"]._inst.setstate(state)
 
 
 def _let_go_of_pipes() -> None:

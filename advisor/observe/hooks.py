@@ -24,7 +24,9 @@ from .values import describe, merge, numpy_of_program, same_number
 ALWAYS = 3
 """The first entries are looked at whatever it costs."""
 SHARE = 0.1
-"""Share of the run that looking may take."""
+"""Share of the run that all looking together may take before full looks are left out."""
+LIGHT_SHARE = 0.01
+"""Share of its time between two looks that a look at one site may take: sites are nested."""
 MAX_SIGNATURES = 64
 """After so many changes of types and shapes a further change is no reason to look."""
 
@@ -103,6 +105,8 @@ class Recorder:
     user_files: frozenset[str]
     started: float = field(default_factory=perf_counter)
     cost: float = 0.0
+    forking: float = 0.0
+    """Seconds spent on holding states: few and bounded, so no reason to look more rarely."""
     notes: list[str] = field(default_factory=list)
     sites: list[LoopSite | FunctionSite] = field(default_factory=list)
 
@@ -156,6 +160,7 @@ class _Counted:
     def guarded_look(self, frame: types.FrameType, entry: int) -> int:
         """Look, and say after how many entries to look again."""
         begin = perf_counter()
+        forking = self.recorder.forking
         try:
             self.look(frame, entry)
         except Exception as error:  # in the user's program: our mistakes must not become its own
@@ -166,16 +171,17 @@ class _Counted:
             if frame.f_code.co_flags & 1 and sys.version_info < (3, 13):
                 frame.f_locals.clear()
             end = perf_counter()
-            self.recorder.cost += end - begin
-        return self._stride(begin, end, entry)
+            cost = end - begin - (self.recorder.forking - forking)
+            self.recorder.cost += cost
+        return self._stride(begin, end, cost, entry)
 
-    def _stride(self, begin: float, end: float, entry: int) -> int:
-        """So many entries that this look's cost is a tenth of their time, at most a doubling."""
+    def _stride(self, begin: float, end: float, cost: float, entry: int) -> int:
+        """So many entries that looking takes a hundredth of their time; at most a doubling."""
         per_entry = max(1e-8, (begin - self.last_end) / (entry - self.last_entry))
         self.last_entry, self.last_end = entry, end
         if entry < ALWAYS:
             return 1
-        return max(1, min(int((end - begin) / SHARE / per_entry), entry))
+        return max(1, min(int(cost / LIGHT_SHARE / per_entry), entry))
 
     def look(self, frame: types.FrameType, entry: int) -> None:
         """Look at this entry; called with the frame that is about to run the site."""
@@ -212,7 +218,9 @@ class LoopSite(_Counted):
             self.next_full = max(self.next_full, 2 * entry)
             self._full(found, frame)
         if self.holder is not None:
-            self.holder.consider_statement(entry, frame, found)
+            begin = perf_counter()
+            if self.holder.consider_statement(entry, frame, found):
+                self.recorder.forking += perf_counter() - begin
 
     def _affordable(self) -> bool:
         return self.recorder.cost + self.full_cost <= SHARE * self.recorder.elapsed()
@@ -249,12 +257,10 @@ class LoopSite(_Counted):
         info = ValueInfo("object", "builtins.property") if value is COMPUTED else describe(value)
         self.seen.setdefault(name, Seen()).add(info)
 
-    def _helpers(
-        self, found: Mapping[str, Any], frame: types.FrameType
-    ) -> list[tuple[str, Any]]:
+    def _helpers(self, found: Mapping[str, Any], frame: types.FrameType) -> list[tuple[str, Any]]:
         values: list[tuple[str, Any]] = []
         for name, value in found.items():
-            if isinstance(value, types.FunctionType):
+            if type(value) is types.FunctionType:
                 values += helper_values(name, value, self.recorder.user_files)
         chains = dict.fromkeys(name for name, value in values if value is MISSING)
         own = resolve(_with_bases(chains), frame.f_locals, frame.f_globals)
@@ -313,7 +319,9 @@ class FunctionSite(_Counted):
     def look(self, frame: types.FrameType, entry: int) -> None:
         """Let the policy decide whether to hold this call."""
         if self.holder is not None:
-            self.holder.consider_call(entry, frame)
+            begin = perf_counter()
+            if self.holder.consider_call(entry, frame):
+                self.recorder.forking += perf_counter() - begin
 
     def result(self) -> SiteObservation:
         """Only the number of calls."""

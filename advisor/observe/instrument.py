@@ -21,10 +21,15 @@ MODULE = "<module>"
 _MARK = "\x00gpuadvise hook %d\x00"
 
 COMPILERS = frozenset(
-    "jit njit vectorize guvectorize stencil cfunc jit_module generated_jit overload "
-    "script kernel elementwise fuse compile pjit pmap vmap".split()
+    {
+        *("jit", "njit", "vectorize", "guvectorize", "stencil", "cfunc", "jit_module", "overload"),
+        *("script", "kernel", "elementwise", "fuse", "compile", "pjit", "pmap", "vmap"),
+    }
 )
 """Decorators that read a function's bytecode or source: a hook in it would break them."""
+
+INTROSPECTION = frozenset(("locals", "vars", "dir", "eval", "exec"))
+"""Functions that use these see a snapshot of the locals, which looking at them renews."""
 
 Hook = Callable[[], object]
 
@@ -62,6 +67,8 @@ class _Scope:
     hook_line: int
     compiled: bool = False
     """Given to a compiler such as numba: stays as it is, with all that is inside."""
+    looks_at_itself: bool = False
+    """Uses ``locals()`` or the like: its values are not looked at."""
 
     @property
     def prefix(self) -> str:
@@ -71,10 +78,14 @@ class _Scope:
         return self.qualname + joint
 
 
-def function_names(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+def function_names(
+    tree: ast.Module,
+) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Every ``def`` of a module with the qualified name that its code object has."""
 
-    def visit(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    def visit(
+        node: ast.AST, prefix: str
+    ) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield prefix + child.name, child
@@ -104,6 +115,10 @@ def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> b
 def first_line(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """The line a code object calls its first: that of the first decorator, if there is one."""
     return min([node.lineno, *(d.lineno for d in node.decorator_list)])
+
+
+def _looks_at_itself(node: ast.AST) -> bool:
+    return any(isinstance(n, ast.Name) and n.id in INTROSPECTION for n in ast.walk(node))
 
 
 def _last_name(node: ast.expr) -> str:
@@ -150,7 +165,7 @@ class _Instrumenter(ast.NodeTransformer):
         self.module_timer: TimeHooks | None = None
 
     # -------------------------------------------------------------- scopes
-    def visit_Module(self, node: ast.Module) -> ast.Module:  # noqa: N802
+    def visit_Module(self, node: ast.Module) -> ast.Module:
         if self._wanted(MODULE):
             self.module_timer = self.makers.timer(MODULE, 1)
             if self.module_timer is not None:
@@ -160,7 +175,7 @@ class _Instrumenter(ast.NodeTransformer):
         self.scopes.pop()
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         outer = self.scopes[-1]
         self.scopes.append(
             _Scope(outer.prefix + node.name, node, node.lineno, compiled=outer.compiled)
@@ -169,16 +184,17 @@ class _Instrumenter(ast.NodeTransformer):
         self.scopes.pop()
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return self._function(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # noqa: N802
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         return self._function(node)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         outer = self.scopes[-1]
         compiled = outer.compiled or is_compiled(node, self.handed)
-        scope = _Scope(outer.prefix + node.name, node, node.lineno, compiled)
+        name = outer.prefix + node.name
+        scope = _Scope(name, node, node.lineno, compiled, _looks_at_itself(node))
         self.scopes.append(scope)
         self.generic_visit(node)
         self.scopes.pop()
@@ -191,27 +207,28 @@ class _Instrumenter(ast.NodeTransformer):
     ) -> list[ast.stmt]:
         head: list[ast.stmt] = []
         body = list(node.body)
+        name = scope.qualname
         if ast.get_docstring(node, clean=False) is not None:
             head.append(body.pop(0))
-        site = self.functions.get((scope.qualname, node.lineno))
+        site = None if scope.looks_at_itself else self.functions.get((name, node.lineno))
         hooks = self.makers.site(site, node) if site is not None else None
         if hooks is not None:
             head.append(self._look(hooks, node.lineno))
         if not body:
             return head
-        if self._wanted(scope.qualname):
+        if self._wanted(name):
             dropped = node.lineno if body[0].lineno != node.lineno else 0
-            timer = self.makers.timer(scope.qualname, dropped)
+            timer = self.makers.timer(name, dropped)
             if timer is not None:
-                self.adopted[scope.qualname, first_line(node)] = timer.adopt
+                self.adopted[name, first_line(node)] = timer.adopt
                 body = self._timed(timer, body, node.lineno)
         return head + body
 
     # --------------------------------------------------------------- loops
-    def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:  # noqa: N802
+    def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
         return self._loop(node)
 
-    def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:  # noqa: N802
+    def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:
         return self._loop(node)
 
     def _loop(self, node: ast.For | ast.While) -> ast.AST | list[ast.stmt]:
@@ -228,6 +245,8 @@ class _Instrumenter(ast.NodeTransformer):
         if timer is not None:
             statements = self._timed(timer, statements, scope.hook_line)
         site = self.loops.get((scope.qualname, node.lineno))
+        if scope.looks_at_itself:
+            site = None
         hooks = self.makers.site(site, node) if site is not None else None
         if hooks is not None:
             statements.insert(0, self._look(hooks, scope.hook_line))

@@ -9,11 +9,18 @@ It must stay free of imports that Python has not done itself at that point (``os
 whatever it imports would be missing in no other run but be there in ours.
 """
 
+# pathlib is one of the imports that may not happen here
+# ruff: noqa: PTH100, PTH109, PTH115
+# ruff: noqa: PTH117, PTH118
+
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REFUSAL = "gpuadvise: a trial run may not write outside its scratch copy"
 """Text of the PermissionError that the program sees."""
@@ -31,7 +38,7 @@ class Guard:
 
     def writable(self, path: str) -> bool:
         """Whether ``path``, free of links, lies in a place where trial runs may write."""
-        if path.startswith("/dev/") or path.startswith("/proc/"):
+        if path.startswith(("/dev/", "/proc/")):
             return True
         if any(path == root or path.startswith(root + os.sep) for root in self.allowed):
             return True
@@ -48,12 +55,12 @@ class Guard:
             return  # a file descriptor: its opening was checked
         text = os.fsdecode(path)  # type: ignore[arg-type]
         if isinstance(dir_fd, int) and dir_fd >= 0 and not os.path.isabs(text):
-            text = os.path.join(_folder_of(dir_fd), text)  # noqa: PTH118
+            text = os.path.join(_folder_of(dir_fd), text)
         if follow:
             real = os.path.realpath(text)
         else:
-            head, tail = os.path.split(os.path.abspath(text))  # noqa: PTH100
-            real = os.path.join(os.path.realpath(head), tail)  # noqa: PTH118
+            head, tail = os.path.split(os.path.abspath(text))
+            real = os.path.join(os.path.realpath(head), tail)
         if self.writable(real):
             return
         self.record(real)
@@ -72,6 +79,7 @@ class Guard:
             self.busy = False
 
     def on_open(self, path: object, mode: object, flags: object) -> None:
+        """``open``, ``os.open`` and what is built on them."""
         if isinstance(flags, int) and flags & _WRITES:
             self.demand(path, follow=True)
 
@@ -107,10 +115,12 @@ class Guard:
         }
 
     def on_rename(self, source: object, target: object, fd: int = -1, to_fd: int = -1) -> None:
+        """``os.rename``, ``os.replace``, ``shutil.move``."""
         self.demand(source, follow=False, dir_fd=fd)
         self.demand(target, follow=False, dir_fd=to_fd)
 
     def on_link(self, source: object, target: object, fd: int = -1, to_fd: int = -1) -> None:
+        """``os.link``."""
         # A hard link shares its data: one made here of a file outside could be written through.
         self.demand(source, follow=True, dir_fd=fd)
         self.demand(target, follow=False, dir_fd=to_fd)
@@ -118,9 +128,9 @@ class Guard:
 
 def _folder_of(fd: int) -> str:
     try:
-        return os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115
+        return os.readlink(f"/proc/self/fd/{fd}")
     except OSError:
-        return os.getcwd()  # noqa: PTH109
+        return os.getcwd()
 
 
 def _move_search_path(moved: tuple[tuple[str, str], ...]) -> None:

@@ -18,6 +18,8 @@ from .userfiles import user_files
 MODULE = "<module>"
 GRACE = 3.0
 """Seconds beyond its own limit after which the run is stopped from outside: it may be waiting."""
+WHOLE = 5.0
+"""Times the budget where line timing alone has to say which functions are hot."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,9 @@ def make_plan(
 ) -> RunPlan:
     """The plan with every path as the run finds it."""
     known = user_files(target)
+    if functions is None:
+        # A short script: time all of it, without breaks, so that functions can be compared.
+        budget, expected = WHOLE * budget, 0.0
     timed: dict[Path, list[str]] = {}
     for path, qualname in functions or ():
         timed.setdefault(path, []).append(qualname)

@@ -108,12 +108,16 @@ class LineTimers:
         self.budget = budget
         self.slice = max(TICK, budget / SLICES)
         self.gap = FIRST_GAP if expected is None else expected / SLICES
+        if self.gap < TICK:
+            self.slice = budget  # no room for a break
         self.growth = GAP_GROWTH if expected is None else 1.0
         self.deadline = deadline
         self.expire = expire
         self.timers: list[FunctionTimer] = []
         self.total = 0.0
         self.last_cpu = 0.0
+        self.idle_ticks = 0
+        self.started = False
         self.running = False
         self.main = get_ident()
         self.profiler = _profiler_class()
@@ -125,6 +129,8 @@ class LineTimers:
             return None
         timer = FunctionTimer(qualname, dropped_line, self.profiler(), gap=self.gap)
         self.timers.append(timer)
+        if self.started:
+            self._arm()
         enter, leave = self._hooks(timer)
 
         def adopt(code: types.CodeType) -> types.CodeType:
@@ -166,9 +172,14 @@ class LineTimers:
 
     # -------------------------------------------------------------- tick
     def start(self) -> None:
-        """Begin to tick. A no-op outside the main thread and where there is no such timer."""
-        if not self.timers and self.deadline is None:
-            return
+        """Begin to tick: now if there is a deadline, else with the first timer."""
+        self.started = True
+        if self.timers or self.deadline is not None:
+            self._arm()
+
+    def _arm(self) -> None:
+        if get_ident() != self.main:
+            return  # signals are the main thread's; a module imported there gets its timers
         signal.signal(signal.SIGPROF, self._tick)
         signal.siginterrupt(signal.SIGPROF, False)
         signal.setitimer(signal.ITIMER_PROF, TICK, TICK)
@@ -177,6 +188,7 @@ class LineTimers:
 
     def stop(self) -> None:
         """Switch everything off for good: at the end, in children, before an ``exec``."""
+        self.started = False
         if self.running:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
             self.running = False
@@ -195,11 +207,17 @@ class LineTimers:
         for timer in self.timers:
             if not timer.done:
                 self._keep_budget(timer, passed, now, spent, frame)
+            elif timer.profiler.enable_count:
+                # A call was between asking whether to time and doing so when it was switched off.
+                timer.switch_off()
+                self.idle_ticks = 0
         if self.deadline is not None and time.monotonic() > self.deadline:
             self.stop()
             self.expire()
         elif all(timer.done for timer in self.timers):
-            self._slow_down()
+            self.idle_ticks += 1
+            if self.idle_ticks > 2:
+                self._slow_down()
 
     def _keep_budget(
         self,
@@ -216,6 +234,8 @@ class LineTimers:
         if not timer.on:
             if now >= timer.resume_at:
                 timer.switch_on(frame)
+            elif timer.profiler.enable_count:
+                timer.switch_off()
             return
         if not timer.profiler.enable_count:
             return

@@ -30,6 +30,10 @@ class Computed:
 
 COMPUTED: Final = Computed()
 
+_PLAIN_LOOKUPS: Final = tuple(
+    vars(kind)["__getattribute__"] for kind in (object, types.SimpleNamespace)
+)
+
 
 def dotted(node: ast.expr) -> str | None:
     """``"self.cfg.n"`` for a chain of attributes on a name, else None."""
@@ -86,18 +90,18 @@ def resolve(
 
 def attribute(value: Any, name: str) -> Any:
     """``value.name`` where it is plainly stored; ``COMPUTED`` for properties; else MISSING."""
-    if isinstance(value, types.ModuleType):
+    kind = type(value)  # isinstance would ask the object for its __class__
+    if issubclass(kind, types.ModuleType):
         return types.ModuleType.__getattribute__(value, "__dict__").get(name, MISSING)
-    if isinstance(value, type):
+    if issubclass(kind, type):
         return _stored(_class_attribute(value, name))
-    kind = type(value)
     numpy = numpy_of_program()
     if numpy is not None and issubclass(kind, numpy.ndarray | numpy.generic):
         return MISSING  # shape, dtype and T are the array's own business
-    if kind.__getattribute__ is not object.__getattribute__:
+    if _class_attribute(kind, "__getattribute__") not in _PLAIN_LOOKUPS:
         return MISSING
     in_class = _class_attribute(kind, name)
-    if isinstance(in_class, types.MemberDescriptorType):
+    if type(in_class) is types.MemberDescriptorType:
         try:
             return in_class.__get__(value, kind)
         except AttributeError:  # a slot that nothing was assigned to
@@ -123,11 +127,12 @@ def _class_attribute(kind: type, name: str) -> Any:
 
 def _stored(value: Any) -> Any:
     """A class attribute as reading it gives it, where that needs no user code."""
-    if value is MISSING or isinstance(value, types.FunctionType | type):
+    kind = type(value)
+    if value is MISSING or kind is types.FunctionType or issubclass(kind, type):
         return value
-    if isinstance(value, staticmethod | classmethod):
+    if kind is staticmethod or kind is classmethod:
         return value.__func__
-    return COMPUTED if hasattr(type(value), "__get__") else value
+    return COMPUTED if hasattr(kind, "__get__") else value
 
 
 # --------------------------------------------------------- helpers called in a loop
@@ -174,7 +179,7 @@ def helper_values(
     while todo and len(done) < limit:
         chain, function = todo.pop()
         inner = unwrap(function)
-        if not isinstance(inner, types.FunctionType) or id(inner) in done:
+        if type(inner) is not types.FunctionType or id(inner) in done:
             continue
         if inner.__code__.co_filename not in user_files:
             continue

@@ -6,20 +6,36 @@ are two such trees: ``pristine`` is filled once, before the program has run at a
 where programs run, always at the same path, and is reset from ``pristine``.
 """
 
+# tens of thousands of entries: strings are several times faster than paths
+# ruff: noqa: PTH100, PTH101, PTH110, PTH115, PTH116
+# ruff: noqa: PTH117, PTH118, PTH120, PTH208
+
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
 import stat
-import sys
 import time
 import zlib
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from .trees import (
+    Mark,
+    State,
+    clone,
+    copy_all,
+    copy_entry,
+    drop_numba_caches,
+    mark,
+    scan,
+    unlink,
+)
 
 PREFIX = "gpuadvise-"
 """How the names of all our scratch folders begin."""
@@ -32,11 +48,6 @@ LINKED_FOLDERS = frozenset(
     }
 )
 """Folders that programs do not write into: linked, not copied."""
-
-CACHE_SUFFIXES = (".pyc", ".nbi", ".nbc")
-NUMBA_SUFFIXES = (".nbi", ".nbc")
-FICLONE = 0x40049409
-"""Linux ioctl that shares a file's blocks copy-on-write."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +66,28 @@ SMALL = Limits(total_bytes=64 << 20, files=2_000, seconds=0.8)
 """For folders that hold much else: the home folder, the folder for temporary files."""
 
 
-@dataclass(frozen=True)
-class Mark:
-    """What tells whether an entry is still the one we made. ``ctime`` cannot be set by programs."""
+class Tally:
+    """What one copy has taken so far."""
 
-    kind: str
-    mode: int
-    size: int = 0
-    mtime: int = 0
-    ctime: int = 0
-    inode: int = 0
-    target: str = ""
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._files = self._bytes = 0
+        self._deadline = time.monotonic() + limits.seconds
 
+    def full(self) -> bool:
+        """Whether nothing more can be taken."""
+        limits = self._limits
+        spent = self._files >= limits.files or self._bytes >= limits.total_bytes
+        return spent or time.monotonic() > self._deadline
 
-State = Mapping[str, Mark]
-"""Path relative to the tree's root -> mark."""
+    def admit(self, size: int) -> bool:
+        """Take a file of ``size`` bytes, if it fits."""
+        over = size > self._limits.file_bytes or self._bytes + size > self._limits.total_bytes
+        if over or self.full():
+            return False
+        self._files += 1
+        self._bytes += size
+        return True
 
 
 class Mirror:
@@ -155,7 +173,7 @@ class Mirror:
     def _link_within(self, link: Path) -> None:
         """Mirror a link to a folder that is copied: it must lead to the copy."""
         place = self._place(str(link))
-        _unlink(place)
+        unlink(place)
         place.symlink_to(str(self.run) + os.path.realpath(link))
 
     def _open_folder(self, folder: Path) -> None:
@@ -164,7 +182,7 @@ class Mirror:
             if folder != Path("/") or any(place.iterdir()):
                 return
         else:
-            _unlink(place)
+            unlink(place)
             place.mkdir()
         try:
             names = os.listdir(folder)
@@ -181,59 +199,52 @@ class Mirror:
 
     def _copy_tree(self, root: Path, limits: Limits) -> None:
         """Breadth first, so that what is nearest to the program is copied if not all can be."""
-        deadline = time.monotonic() + limits.seconds
-        files = size = 0
+        tally = Tally(limits)
         device = root.stat().st_dev
-        _unlink(self._place(str(root)))
         queue = deque([str(root)])
         while queue:
             folder = queue.popleft()
             if folder in self._copied:
                 continue
-            place = self._place(folder)
-            full = files >= limits.files or size >= limits.total_bytes
-            if full or time.monotonic() > deadline or not os.access(folder, os.R_OK | os.X_OK):
+            if tally.full() or not os.access(folder, os.R_OK | os.X_OK):
                 self._link(folder)
                 self._linked_folders += 1
                 continue
+            self._clear_links(folder)
+            place = self._place(folder)
             place.mkdir(exist_ok=True)
             self._copied.add(folder)
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):
-                        continue  # a scratch folder, perhaps this one
                     if entry.is_symlink():
                         self._copy_link(entry.path, root)
                     elif entry.is_dir():
                         self._enter(entry, device, queue)
                     elif entry.is_file():
                         known = entry.stat()
-                        files += 1
-                        over = (
-                            known.st_size > limits.file_bytes
-                            or size + known.st_size > limits.total_bytes
-                            or files > limits.files
-                            or time.monotonic() > deadline
-                        )
-                        if self._copy_file(entry.path, known, clone_only=over):
-                            size += 0 if over else known.st_size
+                        fits = tally.admit(known.st_size)
+                        self._copy_file(entry.path, known, clone_only=not fits)
             os.chmod(place, stat.S_IMODE(os.stat(folder).st_mode) | 0o700)
 
     def _enter(self, entry: os.DirEntry[str], device: int, queue: deque[str]) -> None:
-        if entry.name == "__pycache__":
-            return
-        place = self._place(entry.path)
+        if entry.name == "__pycache__" or entry.name.startswith(PREFIX):
+            return  # made anew; a scratch folder, perhaps this one
         foreign = entry.stat().st_dev != device  # a mount: /proc, a network drive
         venv = os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
         if entry.name in LINKED_FOLDERS or foreign or venv:
             self._link(entry.path)
             return
-        if not place.is_symlink() and place.is_dir() and entry.path not in self._copied:
-            # An ancestor of an earlier root, so far filled with links.
-            for link in place.iterdir():
-                if link.is_symlink():
-                    link.unlink()
         queue.append(entry.path)
+
+    def _clear_links(self, folder: str) -> None:
+        """Make room for copies in what was so far a link, or an ancestor filled with links."""
+        place = self._place(folder)
+        if place.is_symlink():
+            place.unlink()
+        elif place.is_dir() and folder not in self._copied:
+            for entry in place.iterdir():
+                if entry.is_symlink():
+                    entry.unlink()
 
     def _copy_link(self, original: str, root: Path) -> None:
         target = os.readlink(original)
@@ -246,27 +257,26 @@ class Mirror:
         if not os.path.lexists(place):
             place.symlink_to(text)
 
-    def _copy_file(self, original: str, known: os.stat_result, *, clone_only: bool) -> bool:
-        """Copy one file, or link it. False if it was linked."""
+    def _copy_file(self, original: str, known: os.stat_result, *, clone_only: bool) -> None:
+        """Copy one file, or link it where it may not be copied or cannot be read."""
         place = self._place(original)
-        _unlink(place)
+        unlink(place)
         try:
             if clone_only:
-                if not _clone(original, place):
+                if not clone(original, place):
                     place.unlink(missing_ok=True)
                     place.symlink_to(original)
                     self._linked_files += 1
-                    return False
+                    return
             else:
                 shutil.copyfile(original, place)
         except OSError:
             # Unreadable, or gone meanwhile: the program will see the original's error.
             place.unlink(missing_ok=True)
             place.symlink_to(original)
-            return False
+            return
         os.chmod(place, stat.S_IMODE(known.st_mode) | 0o600)
         os.utime(place, ns=(known.st_atime_ns, known.st_mtime_ns))
-        return True
 
     def _note_links(self) -> None:
         if self._linked_files or self._linked_folders:
@@ -286,16 +296,19 @@ class Mirror:
         for path in patched:
             self._adopt(path)
         if not self.run.exists():
-            _copy_all(self.pristine, self.run)
+            copy_all(self.pristine, self.run)
             self._expected = dict(scan(self.run))
         else:
             self._restore()
         if not keep_caches:
-            _drop_numba_caches(self.run)
+            drop_numba_caches(self.run)
         state = dict(self._expected)
         for path, data in patched.items():
             place = self.path(path)
-            _unlink(place)
+            if not self._inside(os.path.realpath(place.parent), str(self.run)):
+                # Too much to copy there: the place is a link, and behind it is the user's file.
+                raise PermissionError(errno.EACCES, "cannot be patched in the copy", str(path))
+            unlink(place)
             place.write_bytes(data)
             stamp = 1_000_000_000 + zlib.crc32(data) % 500_000_000
             os.utime(place, (stamp, stamp))
@@ -313,17 +326,17 @@ class Mirror:
     def _restore(self) -> None:
         current = scan(self.run)
         for name in sorted(current.keys() - self._expected.keys(), key=len, reverse=True):
-            _unlink(self.run / name)
+            unlink(self.run / name)
         for name in sorted(self._expected):
             if current.get(name) == self._expected[name]:
                 continue
             source, place = self.pristine / name, self.run / name
             if self._expected[name].kind != "folder":
-                _unlink(place)
+                unlink(place)
             elif place.is_symlink() or not place.is_dir():
-                _unlink(place)
+                unlink(place)
                 place.mkdir()
-            _copy_entry(source, place)
+            copy_entry(source, place)
             self._expected[name] = mark(place)
 
     def changes(self, before: State) -> dict[str, str]:
@@ -353,116 +366,3 @@ class Mirror:
         with contextlib.suppress(OSError), (self.run / name).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
         return "unreadable"
-
-
-# ------------------------------------------------------------ file system helpers
-def mark(path: Path | os.DirEntry[str]) -> Mark:
-    """The mark of one entry. Raises OSError if it is gone."""
-    known = path.stat(follow_symlinks=False)
-    mode = stat.S_IMODE(known.st_mode)
-    if stat.S_ISDIR(known.st_mode):
-        return Mark("folder", mode)
-    if stat.S_ISLNK(known.st_mode):
-        return Mark("link", 0, target=os.readlink(path))
-    kind = "file" if stat.S_ISREG(known.st_mode) else "other"
-    times = (known.st_mtime_ns, known.st_ctime_ns)
-    return Mark(kind, mode, known.st_size, *times, known.st_ino)
-
-
-def scan(root: Path) -> dict[str, Mark]:
-    """Marks of everything below ``root``, links not followed, caches left out."""
-    found: dict[str, Mark] = {}
-    for entry in _walk(root):
-        name = os.path.relpath(entry.path, root)
-        with contextlib.suppress(FileNotFoundError):
-            found[name] = mark(entry)
-    return found
-
-
-def _walk(root: Path) -> Iterator[os.DirEntry[str]]:
-    pending = [str(root)]
-    while pending:
-        folder = pending.pop()
-        if not os.access(folder, os.R_OK | os.X_OK):
-            os.chmod(folder, 0o700)  # a program locked it
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name == "__pycache__" or entry.name.endswith(CACHE_SUFFIXES):
-                    continue
-                yield entry
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(entry.path)
-
-
-def _drop_numba_caches(root: Path) -> None:
-    for folder, folders, files in os.walk(root):
-        for name in files:
-            if name.endswith(NUMBA_SUFFIXES):
-                os.unlink(os.path.join(folder, name))
-        folders[:] = [name for name in folders if not os.path.islink(os.path.join(folder, name))]
-
-
-def _copy_all(source: Path, target: Path) -> None:
-    target.mkdir()
-    for entry in _walk(source):  # parents come before their entries
-        place = target / os.path.relpath(entry.path, source)
-        if entry.is_dir(follow_symlinks=False):
-            place.mkdir()
-        _copy_entry(Path(entry.path), place)
-
-
-def _copy_entry(source: Path, place: Path) -> None:
-    """Copy a file or link, or set the mode of a folder that exists."""
-    known = source.lstat()
-    if stat.S_ISLNK(known.st_mode):
-        place.symlink_to(os.readlink(source))
-    elif stat.S_ISDIR(known.st_mode):
-        os.chmod(place, stat.S_IMODE(known.st_mode))
-    else:
-        if known.st_size < (1 << 20) or not _clone(str(source), place):
-            shutil.copyfile(source, place)
-        os.chmod(place, stat.S_IMODE(known.st_mode))
-        os.utime(place, ns=(known.st_atime_ns, known.st_mtime_ns))
-
-
-def _clone(source: str, place: Path) -> bool:
-    """Share the blocks copy-on-write; False where the file system cannot."""
-    if sys.platform != "linux":
-        return False
-    import fcntl
-
-    with open(source, "rb") as old, place.open("wb") as new:
-        try:
-            fcntl.ioctl(new, FICLONE, old.fileno())
-        except OSError:
-            return False
-    return True
-
-
-def _unlink(place: Path) -> None:
-    """Remove whatever is there."""
-    if place.is_symlink() or place.is_file():
-        place.unlink()
-    elif place.is_dir():
-        remove_tree(place)
-    elif os.path.lexists(place):
-        place.unlink()
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder of ours, locked sub-folders too."""
-
-    def unlock(function: object, path: str, error: object) -> None:
-        with contextlib.suppress(OSError):
-            os.chmod(os.path.dirname(path), 0o700)
-            os.chmod(path, 0o700, follow_symlinks=True) if not os.path.islink(path) else None
-        with contextlib.suppress(OSError):
-            if os.path.isdir(path) and not os.path.islink(path):
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                os.unlink(path)
-
-    if sys.version_info >= (3, 12):
-        shutil.rmtree(folder, onexc=unlock)
-    else:
-        shutil.rmtree(folder, onerror=unlock)

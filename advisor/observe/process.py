@@ -19,6 +19,9 @@ from ..model import Exited, Killed, RunEnd
 if sys.platform != "win32":
     import resource
 
+Ended = tuple[int, "resource.struct_rusage"]
+"""Wait status, and resources of the child and of those it waited for."""
+
 TICK = 0.25
 """Seconds between two looks at what a waiting parent has to look at."""
 
@@ -94,11 +97,10 @@ class Watchdog:
 
 def wait(
     process: subprocess.Popen[bytes], deadline: float | None, tick: Callable[[], None]
-) -> tuple[int, resource.struct_rusage] | None:
+) -> Ended | None:
     """Wait for the end of a child until ``deadline`` (``time.monotonic``), None if it lives on.
 
-    Returns the wait status and the resources of the child and of those it waited for. ``tick`` is
-    called every `TICK` seconds.
+    ``tick`` is called every `TICK` seconds.
     """
     watcher = _Watcher(process.pid)
     try:

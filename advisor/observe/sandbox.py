@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 from ..model import RunEnd, RunResult, Stopped, Target
 from . import launch
-from .mirror import PREFIX, Limits, Mirror, State, remove_tree
+from .mirror import PREFIX, Limits, Mirror
 from .process import Watchdog, end_group, end_of, peak_memory, wait
+from .trees import State, remove_tree
 
 OUTPUT_LIMIT = 256 << 20
 """Bytes kept of each output stream of one run."""
@@ -196,7 +197,7 @@ class Sandbox:
         finally:
             running.close()
         self._read_escapes()
-        return _with_files(result, self._mirror.changes(before))
+        return replace(result, files=self._mirror.changes(before))
 
     def start(
         self,
@@ -228,7 +229,7 @@ class Running:
         for stream in self._streams:
             _append_only(stream.fileno())
         self._cut = [False, False]
-        with open(stdin or os.devnull, "rb") as source:
+        with Path(stdin or os.devnull).open("rb") as source:
             self._began = time.perf_counter()
             self._began_monotonic = time.monotonic()
             try:
@@ -373,14 +374,3 @@ def _append_only(fd: int) -> None:
     import fcntl
 
     fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_APPEND)
-
-
-def _with_files(result: RunResult, files: Mapping[str, str]) -> RunResult:
-    from dataclasses import replace
-
-    return replace(result, files=files)
-
-
-def free_space(folder: Path) -> int:
-    """Bytes free where scratch copies go."""
-    return shutil.disk_usage(folder).free

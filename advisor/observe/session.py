@@ -1,5 +1,8 @@
 """The instrumented run itself, inside the script's process: set up, run, write down, end."""
 
+# In the program's process: as few objects and imports as can be.
+# ruff: noqa: PTH105, PTH109, PTH120, PTH123
+
 from __future__ import annotations
 
 import ast
@@ -80,7 +83,7 @@ class Session:
             code = compile_file(self.get_data(path), path) if path.endswith(".py") else None
             return code if code is not None else original(self, fullname)
 
-        loader.get_code = get_code  # type: ignore[method-assign, assignment]
+        loader.get_code = get_code  # type: ignore[method-assign]
 
     # ------------------------------------------------------------------ ending
     def silence(self) -> None:

@@ -24,7 +24,7 @@ def _buffers(found: Mapping[str, Any]) -> tuple[list[tuple[str, Any]], list[tupl
     for name, value in found.items():
         if type(value) is list or type(value) is tuple or type(value) is bytearray:
             lists.append((name, value))
-        elif numpy is not None and isinstance(value, numpy.ndarray):
+        elif numpy is not None and issubclass(type(value), numpy.ndarray):
             arrays.append((name, value))
     return arrays, lists
 
@@ -35,7 +35,9 @@ def quick_aliases(found: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     numpy = numpy_of_program()
     pairs: list[tuple[str, str]] = []
     if 1 < len(arrays) <= QUICK:
-        pairs += [(a, b) for (a, x), (b, y) in combinations(arrays, 2) if numpy.may_share_memory(x, y)]
+        pairs += [
+            (a, b) for (a, x), (b, y) in combinations(arrays, 2) if numpy.may_share_memory(x, y)
+        ]
     if 1 < len(lists) <= QUICK:
         pairs += [(a, b) for (a, x), (b, y) in combinations(lists, 2) if x is y]
     return tuple(pairs)
@@ -44,16 +46,16 @@ def quick_aliases(found: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 def aliases(found: Mapping[str, Any]) -> set[tuple[str, str]]:
     """Pairs of names whose arrays overlap, or whose lists are one object or share rows."""
     arrays, lists = _buffers(found)
-    pairs = {
-        (a, b) for (a, x), (b, y) in combinations(arrays, 2) if x is y or _overlap(x, y)
-    }
+    pairs = {(a, b) for (a, x), (b, y) in combinations(arrays, 2) if x is y or _overlap(x, y)}
     parts = [(name, value, _containers(value)) for name, value in lists]
     for (a, x, inside_x), (b, y, inside_y) in combinations(parts, 2):
         if (type(x) is tuple and inside_x == set()) or (type(y) is tuple and inside_y == set()):
             continue  # nothing in a tuple of numbers can be written
-        if x is y or inside_x is None or inside_y is None:
-            pairs.add((a, b))
-        elif id(x) in inside_y or id(y) in inside_x or not inside_x.isdisjoint(inside_y):
+        if (
+            inside_x is None
+            or inside_y is None
+            or not ({id(x)} | inside_x).isdisjoint({id(y)} | inside_y)
+        ):
             pairs.add((a, b))
     for name, _, inside in parts:
         pairs |= {(a, name) for a, x in arrays if inside is None or id(x) in inside}

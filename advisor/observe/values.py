@@ -280,16 +280,17 @@ def _plain_attribute(value: Any, name: str) -> Any:
 
 def _named(value: object) -> ValueInfo:
     kind = type(value)
-    if isinstance(value, types.ModuleType):
+    # By type(): isinstance would ask a proxy object for its __class__.
+    if issubclass(kind, types.ModuleType):
         name = types.ModuleType.__getattribute__(value, "__dict__").get("__name__", "?")
         return ValueInfo("module", type_name(kind), target=str(name))
-    if isinstance(value, type):
-        return ValueInfo("class", type_name(kind), target=type_name(value))
+    if issubclass(kind, type):
+        return ValueInfo("class", type_name(kind), target=type_name(value))  # type: ignore[arg-type]
     if kind is types.MethodType:
         assert isinstance(value, types.MethodType)
         return _python_function(value.__func__, type_name(kind))
     inner = unwrap(value)
-    if isinstance(inner, types.FunctionType):
+    if type(inner) is types.FunctionType:
         return _python_function(value, type_name(kind))
     if kind in (types.BuiltinFunctionType, types.MethodWrapperType, types.WrapperDescriptorType):
         return ValueInfo("function", type_name(kind), target=_builtin_target(value))
@@ -305,7 +306,7 @@ def _named(value: object) -> ValueInfo:
 def _python_function(value: Any, name: str) -> ValueInfo:
     """A Python function. A decorated one has the original as target and says so in its type."""
     inner = unwrap(value)
-    if not isinstance(inner, types.FunctionType):
+    if type(inner) is not types.FunctionType:
         return ValueInfo("object", name)
     if inner is not value:
         name = f"{name} (decorated)"
@@ -415,17 +416,15 @@ def _no_elements(info: ValueInfo) -> bool:
 
 def _merge_shapes(
     a: ValueInfo, b: ValueInfo
-) -> tuple[
-    tuple[int | None, ...] | None, tuple[int, ...] | None, tuple[int, ...] | None
-]:
+) -> tuple[tuple[int | None, ...] | None, tuple[int, ...] | None, tuple[int, ...] | None]:
     if a.shape is None or b.shape is None:
         return None, None, None
     if len(a.shape) != len(b.shape):  # one of them is empty: only its first extent is known
         full, empty = (b, a) if len(a.shape) < len(b.shape) else (a, b)
-        assert full.shape is not None
-        if len(empty.shape or ()) > 1:
+        rest = full.shape[1:] if full.shape else ()
+        if len(empty.shape or ()) > 1 or full.min_shape is None:
             return None, None, None
-        return (None, *full.shape[1:]), (0, *(full.min_shape or full.shape)[1:]), full.max_shape  # type: ignore[return-value]
+        return (None, *rest), (0, *full.min_shape[1:]), full.max_shape
     shape = tuple(x if x == y else None for x, y in zip(a.shape, b.shape, strict=True))
     low = high = None
     if a.min_shape is not None and b.min_shape is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, Token
 from rich.style import Style
 from rich.syntax import ANSISyntaxTheme, Syntax
@@ -23,12 +25,13 @@ THEME = ANSISyntaxTheme(
 """No yellow, no blue, nothing dim, no background: each is unreadable on one sort of terminal."""
 
 
-def python_lines(text: str) -> list[Text]:
+@lru_cache(maxsize=8)
+def python_lines(text: str) -> tuple[Text, ...]:
     """The lines of a Python text, highlighted; tabs are shown as four columns."""
     syntax = Syntax("", "python", theme=THEME, tab_size=4)
     # Pygments strips blank lines at both ends; a stop before and after keeps the count.
     highlighted = syntax.highlight(f"#\n{text}\n#")
-    return list(highlighted.split("\n", allow_blank=True))[1:-1][: text.count("\n") + 1]
+    return tuple(highlighted.split("\n", allow_blank=True))[1:-1][: text.count("\n") + 1]
 
 
 def diff_lines(lines: list[str]) -> list[Text]:

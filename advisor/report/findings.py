@@ -31,7 +31,7 @@ def rule_title(code: str) -> str:
 def finding_view(number: int, finding: Finding, report: Report, verbose: bool) -> RenderableType:
     """One finding: what is offered and what that rests on, or what was tried in vain."""
     region, winner = finding.region, finding.winner
-    title = rule_title(winner.candidate.rule) if winner else "tried, nothing offered"
+    title = rule_title(winner.candidate.rule) if winner else "nothing offered"
     head = Text.assemble((f"{number}. {title}", "bold"))
     share = f"{words.percent(region.share)} of the run{_bound(finding)}"
     place = paragraph(f"{words.where(region, report.target.cwd)}: {share}")
@@ -98,7 +98,7 @@ def _diff(trial: Trial, root: Path) -> RenderableType:
         return paragraph((f"  cannot be shown: {error}", "bold red"))
     lines = diff_lines(file_diff(source.data, new))
     rows = [Hanging(Text("  "), line, _indent(line) + 10) for line in lines]
-    return Group(Text(f"  {words.place(source.path, root)}", style="bold"), *rows)
+    return Group(paragraph((f"  {words.place(source.path, root)}", "bold")), *rows)
 
 
 def _indent(line: Text) -> int:
@@ -109,7 +109,7 @@ def _indent(line: Text) -> int:
 # ------------------------------------------------------------------- ledger
 def ledger_view(ledger: Iterable[Condition]) -> RenderableType:
     """Every condition with how it is known; assumed ones are called unverified."""
-    rows = []
+    rows: list[RenderableType] = []
     for condition in ledger:
         label, remark = _basis(condition)
         evidence = "; ".join(part for part in (condition.evidence, remark) if part)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+_CONTROL = {code: "?" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 MIN_BODY = 20
 """The body keeps this many columns, however narrow the terminal is."""
 
@@ -26,9 +27,8 @@ class Hanging:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         hang = self.head.cell_len if self.hang is None else self.hang
         start = self.head.copy()
-        for paragraph in self.body.split("\n", allow_blank=True) or [Text()]:
-            paragraph.expand_tabs(4)
-            rest: Text | None = paragraph
+        for part in _harmless(self.body).split("\n", allow_blank=True) or [Text()]:
+            rest: Text | None = part
             while rest is not None:
                 room = max(MIN_BODY, options.max_width - start.cell_len)
                 line, rest = _first_line(rest, room, console)
@@ -37,6 +37,14 @@ class Hanging:
                 start.no_wrap, start.overflow = True, "ignore"
                 yield start
                 start = Text(" " * hang)
+
+
+def _harmless(text: Text) -> Text:
+    """A copy without what a terminal would obey: a script's output may hold escape sequences."""
+    copy = text.copy()
+    copy.plain = copy.plain.translate(_CONTROL)
+    copy.expand_tabs(4)
+    return copy
 
 
 def _first_line(text: Text, room: int, console: Console) -> tuple[Text, Text | None]:

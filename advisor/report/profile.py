@@ -86,11 +86,7 @@ def _code(
     function: FunctionTime, profile: Profile, source: Source, bar: int, glyphs: Glyphs
 ) -> RenderableType:
     """The function's hot lines and their neighbours; gaps are marked."""
-    times = {
-        entry.line: entry
-        for entry in profile.lines
-        if entry.file == function.file and function.first_line <= entry.line <= function.last_line
-    }
+    times = _own_lines(function, profile)
     shown = _shown_lines(function, times, len(source.lines))
     code = python_lines("\n".join(source.lines))
     digits = len(str(shown[-1])) if shown else 0
@@ -111,6 +107,25 @@ def _code(
     return Group(*rows)
 
 
+def _own_lines(function: FunctionTime, profile: Profile) -> dict[int, LineTime]:
+    """The function's lines, without those of functions inside it: module level holds them all."""
+
+    def inside(entry: LineTime, owner: FunctionTime) -> bool:
+        same_file = entry.file == owner.file
+        return same_file and owner.first_line <= entry.line <= owner.last_line
+
+    smaller = [
+        other
+        for other in profile.functions
+        if other.last_line - other.first_line < function.last_line - function.first_line
+    ]
+    return {
+        entry.line: entry
+        for entry in profile.lines
+        if inside(entry, function) and not any(inside(entry, other) for other in smaller)
+    }
+
+
 def _shown_lines(function: FunctionTime, times: dict[int, LineTime], count: int) -> Sequence[int]:
     hot = [line for line, entry in times.items() if entry.share >= MIN_LINE and line <= count]
     near = {
@@ -120,7 +135,8 @@ def _shown_lines(function: FunctionTime, times: dict[int, LineTime], count: int)
         if function.first_line <= line + step <= min(function.last_line, count)
     }
     # The def says whose lines these are.
-    return sorted(near | ({function.first_line} if near and function.first_line > 0 else set()))
+    head = near and function.qualname != "<module>"
+    return sorted(near | ({function.first_line} if head else set()))
 
 
 def _bar(entry: LineTime, function: FunctionTime, width: int, glyphs: Glyphs) -> Text:

@@ -27,7 +27,7 @@ def render(
     if not quiet:
         for part in _sections(report, console, verbose):
             console.print(part)
-    message = Text(report.message, style=_outcome_style(report.outcome))
+    message = Text(report.message, style=_outcome_style(report))
     if report.partial:
         message.append(" (partial: not everything could be tried)")
     if applied:
@@ -69,10 +69,11 @@ def _only_unsafe(finding: Finding) -> bool:
     )
 
 
-def _outcome_style(outcome: Outcome) -> str:
-    match outcome:
+def _outcome_style(report: Report) -> str:
+    match report.outcome:
         case Outcome.ADVICE:
-            return "bold green"
+            # Green is for what was verified, never for what is only likely.
+            return "bold green" if isinstance(report.script_verdict, Verified) else "bold"
         case Outcome.NOTHING:
             return "bold"
         case Outcome.SCRIPT_FAILED:

@@ -155,13 +155,13 @@ def verdict(value: Verdict) -> str:
         case Verified(speedup=ratio):
             return f"verified, {speedup(ratio)}"
         case Mismatch(what=what):
-            return f"refuted, the result differs: {what}"
+            return f"rejected, the result differs: {what}"
         case NotFaster(speedup=ratio, threshold=threshold):
             return f"equal, but no gain: {speedup(ratio)}, wanted {threshold:g}x"
         case Inconclusive(why=why):
             return f"unverified, no verdict: {why}"
         case Crashed(why=why):
-            return f"refuted, it failed: {why}"
+            return f"rejected, it failed: {why}"
         case TimedOut(limit=limit):
             return f"unverified, stopped after {limit:g} s"
         case Unavailable(why=why):

@@ -7,10 +7,7 @@ be undone, and no exit handler or buffered output of the user's program runs a s
 from __future__ import annotations
 
 import contextlib
-import copy
 import ctypes
-import gc
-import hashlib
 import json
 import os
 import resource
@@ -24,15 +21,13 @@ from typing import Any
 
 from . import capture, rebuild
 from .states_api import Held, HeldCall
+from .warmup import warm_up
 
 CAPTURE_FD_FAILED = "the state after the call could not be written down"
 OUTPUT_LIMIT = 16 << 20
 """Bytes of output compared per attempt."""
-PRISTINE_NODES = 200_000
-"""A warm-up is only tried on states of at most this many objects."""
 MEMORY_FLOOR = 4 << 30
 """Bytes of address space an attempt may always add."""
-_NUMBERS = (int, float, complex, bool)
 
 
 @dataclass(frozen=True)
@@ -148,11 +143,9 @@ def _address_space() -> int:
 
 # ----------------------------------------------------------------------- code
 Invoke = Callable[[], Any]
-Prepare = Callable[[], Invoke]
-"""Makes a call on a shuffled copy of the state."""
 
 
-def prepare(state: Held, request: Request) -> tuple[Invoke, Prepare]:
+def prepare(state: Held, request: Request) -> Invoke:
     """Put the asked-for code in place. Raises rebuild.Unavailable."""
     files = Files(state, request.originals)
     changed = request.changed if request.side == "candidate" else {}
@@ -163,7 +156,7 @@ def prepare(state: Held, request: Request) -> tuple[Invoke, Prepare]:
                 raise rebuild.Unavailable(f"{path} is not loaded at this call")
             old, name = request.originals[path], files.filenames[path]
             rebuild.adopt(files.namespaces[path], old, text, name, shown[path])
-        return _call(state)
+        return lambda: state.function(*state.args, **state.kwargs)
     return _statement(state, request, changed, files, shown)
 
 
@@ -174,17 +167,9 @@ def _write_text(folder: str, path: str, text: bytes) -> str:
     return name
 
 
-def _call(state: HeldCall) -> tuple[Invoke, Prepare]:
-    def on_copy() -> Invoke:
-        args, kwargs = shuffled_copy((state.args, state.kwargs))
-        return lambda: state.function(*args, **kwargs)
-
-    return (lambda: state.function(*state.args, **state.kwargs)), on_copy
-
-
 def _statement(
     state: Any, request: Request, changed: Mapping[str, bytes], files: Files, shown: dict[str, str]
-) -> tuple[Invoke, Prepare]:
+) -> Invoke:
     old = request.originals[state.file]
     new = changed.get(state.file, old)
     setup, original, candidate = rebuild.statements(old, new, state.line)
@@ -197,112 +182,7 @@ def _statement(
     module = rebuild.ast.Module(body=[*future, *chosen], type_ignores=[])
     code = rebuild.compiled(module, filename)
 
-    def on_copy() -> Invoke:
-        namespace = shuffled_copy(state.namespace)
-        return lambda: exec(code, namespace)
-
-    return (lambda: exec(code, state.namespace)), on_copy
-
-
-# -------------------------------------------------------------------- warm-up
-def shuffled_copy(state: Any) -> Any:
-    """A copy of the data in a state, of the same types and shapes, with the elements moved on.
-
-    Elements are moved so that a candidate which remembers results by content, or the first one it
-    ever had, gains nothing by the warm-up and gives itself away.
-    """
-    memo: dict[int, Any] = {}
-    if isinstance(state, dict):
-        copied: Any = {key: _copied(value, memo) for key, value in state.items()}
-    else:
-        args, kwargs = state
-        copied = (
-            tuple(_copied(value, memo) for value in args),
-            {key: _copied(value, memo) for key, value in kwargs.items()},
-        )
-    seen: set[int] = set()
-    values = copied.values() if isinstance(copied, dict) else (*copied[0], *copied[1].values())
-    for value in values:
-        _shuffle(value, seen, 3)
-    return copied
-
-
-def _copied(value: Any, memo: dict[int, Any]) -> Any:
-    shared = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
-    kind = type(value)
-    np = sys.modules.get("numpy")
-    data = isinstance(value, list | dict | set | bytearray | tuple) or (
-        np is not None and isinstance(value, np.ndarray)
-    )
-    instance = bool(kind.__flags__ & (1 << 9)) and kind.__module__.partition(".")[0] != "numba"
-    if isinstance(value, shared) or not (data or instance):
-        return value
-    try:
-        return copy.deepcopy(value, memo)
-    except Exception:  # the object's own code decides whether it can be copied
-        return value
-
-
-def _shuffle(value: Any, seen: set[int], depth: int) -> None:
-    if depth == 0 or id(value) in seen:
-        return
-    seen.add(id(value))
-    np = sys.modules.get("numpy")
-    if np is not None and isinstance(value, np.ndarray):
-        if value.size > 1 and value.flags.writeable and value.dtype.kind in "biufc":
-            value[...] = np.roll(value, 1)
-    elif type(value) is list:
-        if len(value) > 1 and all(type(item) in _NUMBERS for item in value):
-            value.insert(0, value.pop())
-        elif len(value) <= 10_000:
-            for item in value:
-                _shuffle(item, seen, depth - 1)
-    elif type(value) is dict and len(value) <= 1000:
-        for item in value.values():
-            _shuffle(item, seen, depth - 1)
-    elif type(value).__flags__ & (1 << 9) and isinstance(getattr(value, "__dict__", None), dict):
-        for item in list(value.__dict__.values()):
-            if not isinstance(value, type):
-                _shuffle(item, seen, depth - 1)
-
-
-def warm_up(state: Held, files: Files, on_copy: Prepare) -> str | None:
-    """Call once on a shuffled copy. Returns why not, or None if the state is as it was."""
-    try:
-        before = fingerprint(state, files)
-    except capture.TooLarge:
-        return "the state is too large to be copied"
-    draws = _draw_states()
-    with contextlib.suppress(BaseException):  # shuffled data may well make the code raise
-        on_copy()()
-    _set_draw_states(draws)
-    if fingerprint(state, files) != before:
-        return "the call changes more than its arguments"
-    gc.collect()
-    return None
-
-
-def fingerprint(state: Held, files: Files) -> bytes:
-    """Digest of everything reachable from a state."""
-    digest = hashlib.blake2b(digest_size=16)
-    roots = state_roots(state, files)
-    capture.write(roots, digest.update, node_limit=PRISTINE_NODES)
-    return digest.digest()
-
-
-def _draw_states() -> tuple[Any, Any]:
-    random, numpy_random = sys.modules.get("random"), sys.modules.get("numpy.random")
-    return (
-        random.getstate() if random else None,
-        numpy_random.get_state() if numpy_random else None,
-    )
-
-
-def _set_draw_states(states: tuple[Any, Any]) -> None:
-    if states[0] is not None:
-        sys.modules["random"].setstate(states[0])
-    if states[1] is not None:
-        sys.modules["numpy.random"].set_state(states[1])
+    return lambda: exec(code, state.namespace)
 
 
 # --------------------------------------------------------------------- states
@@ -393,14 +273,17 @@ def run(state: Held, request: Request, streams: Streams, loaded: frozenset[str])
     files = Files(state, request.originals)
     start = time.perf_counter()
     try:
-        invoke, on_copy = prepare(state, request)
+        invoke = prepare(state, request)
     except rebuild.Unavailable as reason:
         return {"status": "unavailable", "why": str(reason)}
     except BaseException as problem:  # the new top-level code itself may raise anything
         return {"status": "crashed", "why": _words(problem)}
     outcome.setup = time.perf_counter() - start
     if request.warm:
-        obstacle = warm_up(state, files, on_copy)
+        call = isinstance(state, HeldCall)
+        data = [*state.args, *state.kwargs.values()] if call else state.namespace
+        spaces = files.namespaces.values()
+        obstacle = warm_up(lambda: state_roots(state, files), spaces, data, invoke)
         if obstacle is not None:
             return {"status": "cold only", "why": obstacle}
         _flush()

@@ -46,7 +46,8 @@ _OPAQUE_TYPES = (
     types.TracebackType,
 )
 
-_MACHINERY = frozenset({"numba", "llvmlite", "line_profiler", "gpuadvise"})
+MACHINERY = frozenset({"numba", "llvmlite", "line_profiler", "gpuadvise"})
+"""Packages whose objects are compared by type only."""
 
 
 class TooLarge(Exception):
@@ -58,7 +59,8 @@ def qualified(thing: Any) -> str:
     return f"{getattr(thing, '__module__', '?')}.{getattr(thing, '__qualname__', '?')}"
 
 
-def _slots(cls: type) -> Iterator[str]:
+def slots(cls: type) -> Iterator[str]:
+    """Names under which instances keep values outside ``__dict__``."""
     for base in cls.__mro__:
         names = base.__dict__.get("__slots__", ())
         for name in (names,) if isinstance(names, str) else names:
@@ -118,7 +120,7 @@ class _Encoder:
         if thing is Ellipsis or thing is NotImplemented:
             return ["q", "constant", repr(thing)]
         # Compiled functions carry identifiers made up anew in every process.
-        if type(thing).__module__.partition(".")[0] in _MACHINERY:
+        if type(thing).__module__.partition(".")[0] in MACHINERY:
             return ["q", "machinery", qualified(type(thing))]
         np = self._numpy
         if np is None:
@@ -236,7 +238,7 @@ class _Encoder:
         if type(own) is dict:
             found += [[name, self.value(item)] for name, item in own.items()]
         if type(thing).__flags__ & _HEAP_TYPE:
-            for name in _slots(type(thing)):
+            for name in slots(type(thing)):
                 try:
                     found.append([name, self.value(object.__getattribute__(thing, name))])
                 except AttributeError:  # a slot without a value

@@ -272,7 +272,8 @@ class _Walk:
             x, y = (np.frombuffer(bytes.fromhex(v[2]), dtype=dtype) for v in (a, b))
             self.arrays(path, x, y)
         elif a != b:
-            raise _Difference(f"{path}: {_short(a[-1])} became {_short(b[-1])}")
+            was, now = (bytes.fromhex(v[1]) if v[0] == "b" else v[-1] for v in (a, b))
+            raise _Difference(f"{path}: {_short(was)} became {_short(now)}")
 
     def floats(self, path: str, a: Any, b: Any, dtype: np.dtype[Any]) -> None:
         self.arrays(path, np.array([a], dtype=dtype), np.array([b], dtype=dtype))

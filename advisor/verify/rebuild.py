@@ -276,7 +276,8 @@ def statements(
         statement = mine[position]
         block = _block_with(mine, other, statement)
         if block is None:
-            return setup, [statement], [statement]
+            held = path[-1][0][path[-1][1]]
+            return setup, [held], [held]
         if depth + 1 == len(path):
             return setup, *_replacement(block, statement)
         twins = [s for s in block.new if header(s) == header(statement)]

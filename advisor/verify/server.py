@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import socket
 import statistics
@@ -32,6 +33,8 @@ COMPILE_MARGIN = 90.0
 COMPILERS = (b"numba", b"cupy")
 CHEAP = 1.0
 """Calls up to this long are run again for every comparison and timing."""
+FOLDER = f"gpuadvise-{os.getpid()}-"
+"""As the scratch copies are called, so that the next start removes what a killed tool left."""
 REPLACED = ("largest", "late")
 
 
@@ -365,10 +368,16 @@ def _later(comparison: Different | Incomparable) -> Different | Incomparable:
 class StateServer:
     """Listens for holders. Leaving the context ends every one of them."""
 
-    def __init__(self, originals: Mapping[Path, bytes] | None = None) -> None:
-        """``originals``: the text of the user's files when the program was started."""
+    def __init__(
+        self, originals: Mapping[Path, bytes] | None = None, folder: Path | None = None
+    ) -> None:
+        """``originals``: the text of the user's files when the program was started.
+
+        ``folder``: where the socket and the trials' scratch folders go; must be writable for the
+        instrumented run (``Sandbox.own``).
+        """
         self.originals: dict[Path, bytes] = dict(originals or {})
-        self._folder = Path(tempfile.mkdtemp(prefix="gpuadvise-states-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="states-" if folder else FOLDER, dir=folder))
         self._lock = threading.Lock()
         self._states: list[HeldState] = []
         self._settled = False

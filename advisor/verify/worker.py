@@ -41,7 +41,7 @@ def hold(address: str, state: Held) -> NoReturn:
         _detach()
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
             link.connect(address)
-            _Holder(link, state).serve()
+            _Holder(link, state, address).serve()
     except BaseException:  # this process belongs to nobody any more: whatever happened, it ends
         os._exit(1)
     os._exit(0)
@@ -69,8 +69,9 @@ def _detach() -> None:
 
 
 class _Holder:
-    def __init__(self, link: socket.socket, state: Held) -> None:
+    def __init__(self, link: socket.socket, state: Held, address: str) -> None:
         self.link = link
+        self.address = address
         self.state = state
         self.folder = os.getcwd()
         self.restored = False
@@ -155,16 +156,29 @@ class _Holder:
     def trial_folder(self, name: str) -> str:
         folder = self.trials.get(name)
         if folder is None or not os.path.isdir(folder):
+            folder = self.trials[name] = self.make_folder()
+        return folder
+
+    def make_folder(self) -> str:
+        """Beside the socket; where the program may not write there, in its temporary folder."""
+        try:
+            return tempfile.mkdtemp(prefix="trial-", dir=os.path.dirname(self.address))
+        except OSError:
             base = tempfile.gettempdir()
             os.makedirs(base, exist_ok=True)
-            folder = self.trials[name] = tempfile.mkdtemp(prefix="trial-", dir=base)
-        return folder
+            return tempfile.mkdtemp(prefix="trial-", dir=base)
 
     def fork(self, request: attempt.Request, streams: attempt.Streams) -> dict[str, Any]:
         reader, writer = os.pipe()
         parent = os.getpid()
+        random = sys.modules.get("random")
+        draws = random.getstate() if random else None
         child = os.fork()
         if child == 0:
+            # ``random`` seeds itself anew in every forked child: a program that draws after
+            # random.seed(3) would draw something else in each copy.
+            if random is not None:
+                random.setstate(draws)
             try:
                 os.close(reader)
                 self.link.close()

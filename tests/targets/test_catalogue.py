@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import gpuadvise.targets as targets
+from gpuadvise.errors import UsageProblem
 
 SMALL = {
     "life_naive": ("20", "5"),
@@ -64,16 +65,24 @@ def test_runs_alone_and_repeats(name, tmp_path):
 def test_copy_keeps_a_file_that_is_there(tmp_path):
     mine = tmp_path / "heat.py"
     mine.write_text("print('mine')\n")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(UsageProblem, match="already"):
         targets.copy("heat", tmp_path)
     assert mine.read_text() == "print('mine')\n"
 
 
 def test_copy_is_byte_equal(tmp_path):
     example = targets.get("life-naive.py")
-    assert targets.copy(example.name, tmp_path).read_bytes() == example.file.read_bytes()
+    assert targets.copy(example.name, tmp_path).read_bytes() == example.path.read_bytes()
 
 
 def test_an_unknown_name_is_answered_with_the_names_there_are():
     with pytest.raises(targets.UnknownExample, match=r"no example is called 'lfie'.*life_naive"):
         targets.get("lfie")
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(UsageProblem, match="taken"):
+        targets.copy("heat", tmp_path / "taken" / "below")
+    with pytest.raises(UsageProblem, match="already"):
+        targets.copy("heat", tmp_path / "taken")

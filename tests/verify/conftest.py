@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -29,16 +30,20 @@ class Bench:
         path = self.folder / name
         path.write_text(dedent(program))
         self.server.originals[path] = path.read_bytes()
-        known = len(self.server._states)
         command = [sys.executable, str(DRIVER), self.server.address, str(path), *where]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        buffered = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=buffered
+        )
         self.started.append(process)
         end = time.monotonic() + 20
-        while len(self.server._states) <= known:
+        while True:
+            for state in self.server._states:
+                if state.hello.pid == process.pid:
+                    return state
             if process.poll() is not None or time.monotonic() > end:
                 raise AssertionError(process.communicate()[1].decode())
             time.sleep(0.02)
-        return self.server._states[-1]
 
     def trial(
         self,

@@ -23,10 +23,11 @@ from ...loopnest.ir import (
     walk,
 )
 from . import indexing
+from .domains import nonzero_divisor, require
 from .functions import call_value
 from .halo import Halo, new_halo
 from .known import extent_text
-from .normalise import NotVectorisable
+from .normal import NotVectorisable, negate
 from .ranges import Ranges
 from .session import BufferRef, Context, Session
 from .values import (
@@ -63,6 +64,28 @@ def wanted_dtype(session: Session, expr: Expr) -> str:
 
 def evaluate(session: Session, expr: Expr, context: Context) -> Value:
     """The value of a closed expression over the axes of the context."""
+    value = _evaluate(session, expr, context)
+    if session.narrow and value.is_array and not isinstance(expr, Load | BufferRef):
+        _check_narrow(session, expr, value, context)
+    return value
+
+
+_LIMITS = {"uint8": (0, 255), "int16": (-32768, 32767)}
+
+
+def _check_narrow(session: Session, expr: Expr, value: Value, context: Context) -> None:
+    """Nothing may wrap in the narrower type that would not wrap in the original."""
+    limits = _LIMITS.get(value.dtype or "")
+    if expr.type.kind is not Kind.INT or limits is None or value.dtype == expr.type.dtype:
+        return
+    ranges = Ranges(session, context)
+    found = ranges.interval(expr)
+    if found.low is None or found.high is None or found.low < limits[0] or found.high > limits[1]:
+        raise NotVectorisable(f"values may not fit into {value.dtype}", expr.line)
+    ranges.commit()
+
+
+def _evaluate(session: Session, expr: Expr, context: Context) -> Value:
     match expr:
         case Const():
             return _constant(expr)
@@ -418,31 +441,38 @@ def _check_integer(session: Session, expr: Expr, context: Context) -> None:
 def _check_domain(session: Session, expr: Binary, context: Context) -> None:
     """Zero divisors: Python raises, NumPy scalars warn, array code must do as they do."""
     if expr.op in ("/", "//", "%"):
-        ranges = Ranges(session, context)
-        if ranges.excludes_zero(expr.right):
-            ranges.commit()
-            return
-        if expr.type.is_python or expr.type.kind is Kind.INT:
-            raise NotVectorisable("a divisor may be zero", expr.line)
-        if context.narrowed or session.warns:
-            raise NotVectorisable(
-                "a divisor may be zero where the condition leaves it out", expr.line
-            )
+        python = expr.type.is_python or expr.type.kind is Kind.INT
+        nonzero_divisor(session, expr.right, python, context, evaluate)
     if expr.op == "**":
         _check_power(session, expr, context)
 
 
 def _check_power(session: Session, expr: Binary, context: Context) -> None:
     exponent = expr.right
-    if not isinstance(exponent, Const):
+    if not isinstance(exponent, Const) or isinstance(exponent.value, complex):
         raise NotVectorisable("a power with a varying exponent", expr.line)
-    if expr.type.kind is Kind.INT and isinstance(exponent.value, int) and exponent.value >= 0:
-        return
-    if expr.type.kind is Kind.FLOAT and exponent.value == 2 and expr.left.type.kind is Kind.FLOAT:
-        return  # x * x in NumPy, for scalars and arrays, and what pow(x, 2) rounds to
-    raise NotVectorisable(
-        "NumPy's power may differ from Python's in the last digit", expr.line
-    )
+    if expr.type.kind is Kind.INT:
+        if isinstance(exponent.value, int) and exponent.value >= 0:
+            return
+        raise NotVectorisable("an integer is raised to a negative power", expr.line)
+    if expr.type.kind is not Kind.FLOAT:
+        raise NotVectorisable("a power of complex numbers", expr.line)
+    # pow(x, 2) of the C library is not x * x for one double in a thousand.
+    session.last_digit = True
+    negative, whole = exponent.value < 0, float(exponent.value).is_integer()
+    if negative:
+        nonzero_divisor(session, expr.left, expr.type.is_python, context, evaluate)
+    if not whole:
+        # A root of a negative number is complex in Python, nan with a warning in NumPy.
+        ranges = Ranges(session, context)
+        low = ranges.interval(expr.left).low
+        if low is not None and low >= 0:
+            ranges.commit()
+        elif expr.type.is_python:
+            reason = "a root of a negative number is complex"
+            require(session, expr.left, "not negative", context, evaluate, reason)
+        elif session.warns or context.mask is not None:
+            session.silent = True
 
 
 def _compare(session: Session, expr: Compare, context: Context) -> Value:
@@ -466,6 +496,8 @@ def _bool(session: Session, expr: Bool, context: Context) -> Value:
     for operand in expr.operands:
         values.append(truth(evaluate(session, operand, context)))
         session.warns = True  # the rest is not evaluated for every element in the original
+        session.tests.append(operand if expr.op == "and" else negate(operand))
+    del session.tests[len(session.tests) - len(expr.operands) :]
     session.warns = before
     axes = frozenset().union(*(v.axes for v in values))
     if not axes:
@@ -481,8 +513,11 @@ def _bool(session: Session, expr: Bool, context: Context) -> Value:
 def _select(session: Session, expr: Select, context: Context) -> Value:
     test = truth(evaluate(session, expr.test, context))
     before, session.warns = session.warns, True
+    session.tests.append(expr.test)
     then = evaluate(session, expr.then, context)
+    session.tests[-1] = negate(expr.test)
     orelse = evaluate(session, expr.orelse, context)
+    session.tests.pop()
     session.warns = before
     if not (test.is_array or then.is_array or orelse.is_array):
         text = f"{then.at(TERNARY + 1)} if {test.at(TERNARY + 1)} else {orelse.at(TERNARY)}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ...loopnest.ir import Call, Const, Expr, Kind
-from .normalise import NotVectorisable
+from ...loopnest.ir import Call, Kind
+from .domains import require
+from .normal import NotVectorisable
 from .ranges import Ranges
 from .session import Context, Session
-from .values import ATOM, Value, cast, compare, dtype_text, natural_dtype
+from .values import ATOM, Value, cast, compare, natural_dtype
 
 _SAME = {
     "math.sqrt": "sqrt", "math.sin": "sin", "math.cos": "cos", "math.fabs": "fabs",
@@ -20,13 +21,30 @@ _SAME = {
 }  # fmt: skip
 """Functions whose array form gives the same bits as the scalar one."""
 
-_LAST_DIGIT = frozenset(
-    "exp log tan tanh sinh cosh asin acos atan atan2 log2 log10 log1p expm1 pow hypot exp2 "
-    "arcsin arccos arctan arctan2 arcsinh arccosh arctanh power cbrt erf gamma lgamma sin cos "
-    "asinh acosh atanh".split()
-)
+_LAST_DIGIT = {
+    "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
+    "expm1": "expm1", "tan": "tan", "tanh": "tanh", "sinh": "sinh", "cosh": "cosh",
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "hypot": "hypot",
+    "asinh": "arcsinh", "exp2": "exp2",
+}  # fmt: skip
+"""``math`` functions whose NumPy form may round the last digit differently."""
 
-_DOMAIN = {"math.sqrt": "negative", "numpy.sqrt": "negative"}
+_SAME_LOOP = frozenset(
+    "exp log log2 log10 log1p expm1 sin cos tan tanh sinh cosh arcsin arccos arctan arctan2 hypot "
+    "arcsinh exp2 cbrt".split()
+)
+"""NumPy functions: a scalar goes through the same loop as an array."""
+
+_DOMAIN = {
+    "math.sqrt": "not negative", "math.sin": "finite", "math.cos": "finite", "math.tan": "finite",
+    "math.exp": "exp", "math.expm1": "exp", "math.exp2": "exp", "math.sinh": "unit",
+    "math.cosh": "unit", "math.log": "positive", "math.log2": "positive",
+    "math.log10": "positive", "math.log1p": "not negative", "math.asin": "unit",
+    "math.acos": "unit", "numpy.sqrt": "not negative", "numpy.log": "positive",
+    "numpy.log2": "positive", "numpy.log10": "positive", "numpy.exp": "exp",
+    "numpy.arcsin": "unit", "numpy.arccos": "unit",
+}  # fmt: skip
+"""Where ``math`` raises ValueError or OverflowError and NumPy warns (a sufficient condition)."""
 
 
 def call_value(session: Session, expr: Call, context: Context) -> Value:
@@ -50,13 +68,16 @@ def call_value(session: Session, expr: Call, context: Context) -> Value:
         return _rounded(session, expr, values[0])
     if name in ("math.radians", "math.degrees"):
         raise NotVectorisable(f"{name}() has no NumPy form with the same bits", expr.line)
-    if name in _SAME:
+    module, _, short = name.rpartition(".")
+    if name in _SAME or (module == "numpy" and short in _SAME_LOOP):
         _check_domain(session, expr, context)
-        return _ufunc(session, expr, _SAME[name], values, axes)
-    if name.rpartition(".")[2] in _LAST_DIGIT:
-        raise NotVectorisable(
-            f"{name}() on arrays may differ from the scalar function in the last digit", expr.line
-        )
+        return _ufunc(session, expr, _SAME.get(name, short), values, axes)
+    if module == "math" and short in _LAST_DIGIT and len(values) <= 2:
+        if short == "log" and len(values) == 2:
+            raise NotVectorisable("math.log() with a base has no NumPy form", expr.line)
+        _check_domain(session, expr, context)
+        session.last_digit = True
+        return _ufunc(session, expr, _LAST_DIGIT[short], values, axes)
     raise NotVectorisable(f"{name}() has no array form", expr.line)
 
 
@@ -92,24 +113,29 @@ def _ufunc(
 
 
 def _check_domain(session: Session, expr: Call, context: Context) -> None:
-    if expr.function not in _DOMAIN:
-        if expr.function in ("math.sin", "math.cos"):
-            # math.sin(inf) raises ValueError, numpy.sin(inf) is nan with a warning.
-            raise NotVectorisable(
-                f"{expr.function}() raises for infinite arguments, NumPy does not", expr.line
-            )
+    from .expressions import evaluate
+
+    what = _DOMAIN.get(expr.function)
+    if what is None:
         return
     ranges = Ranges(session, context)
     found = ranges.interval(expr.args[0])
-    if found.low is not None and found.low >= 0:
+    low, high = found.low, found.high
+    fine = {
+        "not negative": low is not None and low >= 0,
+        "positive": low is not None and low > 0,
+        "exp": high is not None and high <= 709,
+        "unit": low is not None and high is not None and low >= -1 and high <= 1,
+    }
+    if fine.get(what):
         ranges.commit()
         return
-    if expr.function == "math.sqrt":
-        raise NotVectorisable("math.sqrt() raises for negative arguments", expr.line)
-    if context.narrowed or session.warns:
-        raise NotVectorisable(
-            "a root of a negative number where the condition leaves it out", expr.line
-        )
+    if expr.function.startswith("numpy."):
+        if session.warns or context.mask is not None:
+            session.silent = True
+        return
+    reason = f"{expr.function}() raises for some arguments where NumPy does not"
+    require(session, expr.args[0], what, context, evaluate, reason)
 
 
 def _is_cast(name: str) -> bool:
@@ -169,13 +195,3 @@ def _extreme(
         text = f"{session.np}.where({test.text}, {other.text}, {current.text})"
         current = Value(text, ATOM, expr.type, dtype, axes, True)
     return current
-
-
-def constant_value(expr: Expr) -> object:
-    """The value of a literal, None for anything else."""
-    return expr.value if isinstance(expr, Const) else None
-
-
-def cast_text(session: Session, dtype: str) -> str:
-    """How to write a dtype."""
-    return dtype_text(session.np, dtype)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...loopnest.affine import Affine, affine, constant, extent_symbol, variable, wrapped
 from ...loopnest.ir import Call, Compare, Dim, Expr, Select, Var, walk
 from .known import Facts
-from .normalise import NotVectorisable
+from .normal import NotVectorisable
 from .session import Buffer, Context, Session, Span
 
 

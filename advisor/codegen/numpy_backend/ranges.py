@@ -19,6 +19,7 @@ from ...loopnest.ir import (
     Var,
 )
 from .session import BufferRef, Context, Session
+from .values import natural_dtype
 
 Bound = float | int | None
 SIZE = Interval(0, 2**40)
@@ -102,7 +103,7 @@ class Ranges:
 
     def _array(self, array: str, expr: Expr) -> Interval:
         info = self.session.nest.arrays[array]
-        limits = _type_limits(info.element.dtype)
+        limits = _type_limits(info.element.dtype or natural_dtype(info.element))
         if info.written and not _keeps(self.session, array):
             return limits
         if info.element.kind not in (Kind.INT, Kind.BOOL):
@@ -131,6 +132,11 @@ class Ranges:
 def _keeps(session: Session, array: str) -> bool:
     """A written array whose new values stay in the observed range: stencils on 0 and 1."""
     return array in session.closed_ranges
+
+
+def outwards(low: int, high: int) -> tuple[int, int]:
+    """Observed bounds, rounded so that the next input need not fall back."""
+    return _down(low), _up(high)
 
 
 def _down(low: int) -> int:

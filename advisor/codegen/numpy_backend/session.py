@@ -114,6 +114,14 @@ class Session:
     narrow: dict[str, str] = field(default_factory=dict)
     """Integer arrays read from narrower copies: array -> dtype of the copy."""
     halos: dict[str, object] = field(default_factory=dict)
+    last_digit: bool = False
+    """Some library function may round the last digit differently on arrays."""
+    domains: list[str] = field(default_factory=list)
+    """Tests on whole inputs, so that no element raises: ``(x != 0).all()``."""
+    tests: list[Expr] = field(default_factory=list)
+    """The conditions under which the expression being written is evaluated."""
+    silent: bool = False
+    """The next line computes elements that the original skips: their warnings are not its."""
     warns: bool = False
     """The statement under way computes elements the original never computes: no new warnings."""
     version: int = 0
@@ -121,13 +129,22 @@ class Session:
     """What is known of expanded scalars, by version."""
     closed_ranges: set[str] = field(default_factory=set)
     """Written arrays whose values never leave their observed range."""
+    kept_around: bool = False
+    """The present block stands inside a kept loop."""
     reductions: dict[str, str] = field(default_factory=dict)
     """Scalars reduced over the present block: name -> how."""
+    block_loops: tuple[For, ...] = ()
+    """The axis loops of the present block."""
     carried: set[str] = field(default_factory=set)
     """Expanded scalars that a kept loop of the block updates in place."""
 
     def line(self, text: str) -> None:
         """One more line at the present level."""
+        if self.silent and not text.endswith(":"):
+            self.silent = False
+            header = f'with {self.np}.errstate(divide="ignore", invalid="ignore"):'
+            self.lines.append("    " * self.level + header)
+            text = "    " + text
         self.lines.append("    " * self.level + text)
 
     @contextmanager

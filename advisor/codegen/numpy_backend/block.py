@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...loopnest.affine import affine, constant
+from ...loopnest.affine import affine
 from ...loopnest.fold import fold, substitute
 from ...loopnest.ir import (
     PY_BOOL,
@@ -26,11 +26,10 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
-from . import indexing
 from .boxes import split
 from .expressions import evaluate, load, truth, wanted_dtype
 from .legality import index_range
-from .normalise import NotVectorisable, exposed, negate
+from .normal import NotVectorisable, exposed, negate
 from .ranges import Ranges
 from .reductions import reduce_assign, reduce_extreme
 from .session import Binding, Buffer, BufferRef, Context, Env, Session, Span
@@ -135,6 +134,8 @@ def _kept_loop(session: Session, loop: For, context: Context, env: Env) -> None:
     carried = sorted(
         (assigned & (exposed(loop.body) | context.future)) - session.reductions.keys()
     )
+    ahead = exposed(loop.body) | context.future
+    _settle(session, loop, replace(context, future=ahead), env)
     for name in carried:
         _carry(session, name, loop, context, env)
     before = set(session.carried)
@@ -144,7 +145,7 @@ def _kept_loop(session: Session, loop: For, context: Context, env: Env) -> None:
         session.facts.ranges[loop.index] = bounds
     if loop.index in session.nest.live_out:
         raise NotVectorisable(f"{loop.index} is read after the loop", loop.line)
-    inner = replace(context, kept=context.kept + 1)
+    inner = replace(context, kept=context.kept + 1, future=ahead)
     local = dict(env)
     with session.indented(loop_header(session, loop)):
         count = len(session.lines)
@@ -153,6 +154,13 @@ def _kept_loop(session: Session, loop: For, context: Context, env: Env) -> None:
             session.line("pass")
     session.facts.ranges.pop(loop.index, None)
     session.carried = before
+
+
+def _settle(session: Session, loop: For, context: Context, env: Env) -> None:
+    """Scalars that stand for elements which the kept loop overwrites get their value now."""
+    stored = {s.array for s in statements(loop.body) if isinstance(s, Store)}
+    for array in sorted(stored):
+        _save_readers(session, array, context, env)
 
 
 def loop_header(session: Session, loop: For) -> str:
@@ -171,10 +179,14 @@ def _carry(session: Session, name: str, loop: For, context: Context, env: Env) -
     if name not in env:
         raise NotVectorisable(f"{name} is carried from one iteration to the next", loop.line)
     type_ = session.nest.privates[name]
-    dtype = _private_dtype(session, type_)
+    dtype = natural_dtype(type_)
+    if _full_already(name, env, context.spans, dtype):
+        return
     initial = env[name].expr
     shape = shape_text(session, context)
     buffer = new_buffer(session, name, context, dtype, frozenset(context.axes))
+    if any(isinstance(p, BufferRef) and p.buffer.name == buffer.name for p in walk(initial)):
+        buffer = replace(buffer, name=session.fresh(name))
     np, kind = session.np, dtype_text(session.np, dtype)
     suffix = "" if dtype == "float64" else f", dtype={kind}"
     if isinstance(initial, Const) and initial.value == 0 and str(initial.value) != "-0.0":
@@ -191,8 +203,23 @@ def _carry(session: Session, name: str, loop: For, context: Context, env: Env) -
     env[name] = Binding(BufferRef(type_, loop.line, buffer), context.spans)
 
 
-def _private_dtype(session: Session, type_: Scalar) -> str:
-    return natural_dtype(type_)
+def _full_already(
+    name: str, env: Env, spans: tuple[tuple[str, Span], ...], dtype: str
+) -> bool:
+    """The scalar is an array of its own over all axes, and no other scalar refers to it."""
+    expr = env[name].expr
+    if not isinstance(expr, BufferRef):
+        return False
+    buffer = expr.buffer
+    whole = buffer.axes == frozenset(axis for axis, _ in spans)
+    others = (b.expr for other, b in env.items() if other != name)
+    shared = any(
+        isinstance(part, BufferRef) and part.buffer.name == buffer.name
+        for other in others
+        for part in walk(other)
+    )
+    own = buffer.private == name and buffer.spans == spans and buffer.dtype == dtype
+    return own and whole and not shared
 
 
 def _accumulator_range(session: Session, name: str, loop: For, context: Context) -> Interval:
@@ -249,14 +276,9 @@ def assign(
     old = env.get(name)
     if name in session.nest.live_out:
         raise NotVectorisable(f"the last value of {name} is read after the loop", statement.line)
-    partly = old is not None and old.spans != context.spans and name in context.future
-    if not context.branch and old is not None and (partly or name in session.carried):
-        if not isinstance(old.expr, BufferRef):
-            _spill(session, name, old, context, env)
+    if not context.branch and old is not None and name in session.carried:
         _update(session, name, value, context, env)
         return
-    if context.branch and partly:
-        raise NotVectorisable(f"{name} is set in part under a condition", statement.line)
     if not context.branch and _in_place(session, name, value, context, env):
         return
     if _worth_a_name(session, name, value) and not context.branch:
@@ -361,7 +383,11 @@ def _spill(session: Session, name: str, old: Binding, context: Context, env: Env
     outer = replace(context, spans=old.spans)
     type_ = session.nest.privates[name]
     dtype = wanted_dtype(session, replace(old.expr, type=type_))
+    if _full_already(name, env, old.spans, dtype):
+        return
     buffer = new_buffer(session, name, outer, dtype, frozenset(outer.axes))
+    if any(isinstance(p, BufferRef) and p.buffer.name == buffer.name for p in walk(old.expr)):
+        buffer = replace(buffer, name=session.fresh(name))
     shape, kind = shape_text(session, outer), dtype_text(session.np, dtype)
     value = evaluate(session, old.expr, outer)
     suffix = "" if dtype == "float64" else f", dtype={kind}"
@@ -446,7 +472,9 @@ def write(session: Session, item: Pending, context: Context, env: Env) -> None:
         ):
             mask = truth(evaluate(session, test, context))
             session.warns = True
+            session.tests.append(test)
             new = evaluate(session, then, context)
+            session.tests.pop()
             session.warns = False
             slot = target.text
             if mask.is_array:
@@ -545,16 +573,40 @@ def branch(session: Session, statement: If, context: Context, env: Env) -> list[
     pieces = split(session, test, context) if not context.branch else None
     if pieces is None:
         return _masked(session, test, statement, context, env)
-    result: list[Pending] = []
+    before = set(session.carried)
+    session.carried |= _expand_split(session, statement, context, env)
     for spans, rest, holds in pieces:
-        inner = replace(context, spans=spans)
+        inner, local = replace(context, spans=spans), dict(env)
         if not holds:
-            result += block_body(session, statement.orelse, inner, env)
+            block_body(session, statement.orelse, inner, local)
         elif rest is None:
-            result += block_body(session, statement.then, inner, env)
+            block_body(session, statement.then, inner, local)
         else:
-            result += _masked(session, rest, statement, inner, env)
-    return result
+            _masked(session, rest, statement, inner, local)
+    session.carried = before
+    return []
+
+
+def _expand_split(session: Session, statement: If, context: Context, env: Env) -> set[str]:
+    """Scalars that get values in parts of the spans and are read after: arrays from here on."""
+    assigned = {
+        s.name
+        for s in statements((*statement.then, *statement.orelse))
+        if isinstance(s, Assign) and s.name in context.future
+    }
+    names = assigned - session.reductions.keys() - session.carried
+    for name in sorted(names):
+        old = env.get(name)
+        if old is None:
+            type_ = session.nest.privates[name]
+            dtype = wanted_dtype(session, Var(type_, statement.line, name))
+            buffer = new_buffer(session, name, context, dtype, frozenset(context.axes))
+            shape, kind = shape_text(session, context), dtype_text(session.np, dtype)
+            session.line(f"{buffer.name} = {session.np}.empty({shape}, dtype={kind})")
+            env[name] = Binding(BufferRef(type_, statement.line, buffer), context.spans)
+        else:
+            _spill(session, name, old, context, env)
+    return names
 
 
 def _masked(
@@ -628,7 +680,7 @@ def _join_stores(
     for item in then:
         other = next((o for o in rest if (o.array, o.index) == (item.array, item.index)), None)
         element = session.nest.arrays[item.array].element
-        old: Expr = Load(element, item.value.line, item.array, item.index)
+        old = _old_value(session, item, element)
         if other is not None:
             rest.remove(other)
             old = other.value
@@ -636,10 +688,25 @@ def _join_stores(
         result.append(replace(item, value=value))
     for item in rest:
         element = session.nest.arrays[item.array].element
-        old = Load(element, item.value.line, item.array, item.index)
+        old = _old_value(session, item, element)
         value = _joined(negate(test), item.value, old, _store_type(item.value, old))
         result.append(replace(item, value=value))
     return result
+
+
+def _old_value(session: Session, item: Pending, element: Scalar) -> Expr:
+    """What the element holds where the condition is false: the fill of a fresh array, if known."""
+    info = session.nest.arrays[item.array]
+    fill = None if info.allocation is None else info.allocation.fill
+    places = {
+        (s.array, s.index)
+        for s in statements((session.root,))
+        if isinstance(s, Store) and s.array == item.array
+    }
+    first_touch = len(places) == 1 and not session.kept_around and info.container == "ndarray"
+    if fill is not None and first_touch and isinstance(fill, int):
+        return Const(Scalar(Kind(type(fill).__name__)), item.value.line, fill)
+    return Load(element, item.value.line, item.array, item.index)
 
 
 def _store_type(a: Expr, b: Expr) -> Scalar:
@@ -665,13 +732,3 @@ def _write_all(session: Session, pending: list[Pending], context: Context, env: 
         ready.append(item)
     for item in ready:
         write(session, item, context, env)
-
-
-def zero() -> object:
-    """The affine zero."""
-    return constant(0)
-
-
-def no_index(name: str) -> object:
-    """Kept for symmetry with indexing."""
-    return indexing.is_extent_expr

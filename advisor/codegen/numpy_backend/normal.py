@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...loopnest.affine import affine, to_expr
+from ...loopnest.affine import affine, make_affine, to_expr, variable
 from ...loopnest.fold import fold, reads, substitute
 from ...loopnest.ir import (
     PY_BOOL,
@@ -59,7 +59,7 @@ def normalise(root: For, live_out: frozenset[str]) -> For:
     """The root loop in normal form. Raises NotVectorisable."""
     for statement in statements((root,)):
         _check(statement)
-    body = _body(root.body, live_out)
+    body = _body(root.body, live_out, frozenset((root.index,)))
     if sum(1 for _ in statements(body)) > UNROLL_STATEMENTS:
         raise NotVectorisable("the loop body is too long to be written as array statements")
     return replace(root, body=body, start=fold(root.start), stop=fold(root.stop))
@@ -86,7 +86,9 @@ def _check(statement: Stmt) -> None:
                 )
 
 
-def _body(body: tuple[Stmt, ...], live_out: frozenset[str]) -> tuple[Stmt, ...]:
+def _body(
+    body: tuple[Stmt, ...], live_out: frozenset[str], indices: frozenset[str]
+) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
     for position, statement in enumerate(body):
         match statement:
@@ -94,15 +96,16 @@ def _body(body: tuple[Stmt, ...], live_out: frozenset[str]) -> tuple[Stmt, ...]:
                 return tuple(result)
             case If() if _continues(statement):
                 rest = body[position + 1 :]
-                then = _body((*statement.then, *_unless_done(statement.then, rest)), live_out)
-                orelse = _body((*statement.orelse, *_unless_done(statement.orelse, rest)), live_out)
+                then = _body((*statement.then, *_unless_done(statement.then, rest)), live_out, indices)
+                orelse = _body((*statement.orelse, *_unless_done(statement.orelse, rest)), live_out, indices)
                 result += _if(statement, then, orelse)
                 return tuple(result)
             case If():
-                then, orelse = _body(statement.then, live_out), _body(statement.orelse, live_out)
+                then = _body(statement.then, live_out, indices)
+                orelse = _body(statement.orelse, live_out, indices)
                 result += _if(statement, then, orelse)
             case For():
-                result += _loop(statement, live_out)
+                result += _loop(statement, live_out, indices)
             case Assign(value=value):
                 result.append(replace(statement, value=fold(value)))
             case Store(index=index, value=value):
@@ -164,17 +167,19 @@ def _exact(expr: Expr) -> bool:
 
 
 # ------------------------------------------------------------------ unrolling
-def _loop(loop: For, live_out: frozenset[str]) -> tuple[Stmt, ...]:
-    loop = replace(loop, body=_body(loop.body, live_out))
+def _loop(
+    loop: For, live_out: frozenset[str], indices: frozenset[str]
+) -> tuple[Stmt, ...]:
+    loop = replace(loop, body=_body(loop.body, live_out, indices | {loop.index}))
     loop = replace(loop, start=fold(loop.start), stop=fold(loop.stop))
     trips = _trips(loop)
     if loop.values is not None:
         if trips is None or trips > UNROLL_TRIPS:
             raise NotVectorisable("a long loop over listed constants", loop.line)
-        return _unroll(loop, trips, (), live_out)
+        return _unroll(loop, trips, (), live_out, indices)
     if trips is not None and (trips == 0 or (trips <= UNROLL_TRIPS and _worth_unrolling(loop))):
-        return _unroll(loop, trips, (), live_out)
-    return _clamped(loop, live_out) or (loop,)
+        return _unroll(loop, trips, (), live_out, indices)
+    return _clamped(loop, live_out, indices) or (_shifted(loop, live_out, indices),)
 
 
 def _trips(loop: For) -> int | None:
@@ -226,7 +231,11 @@ def _exposed(
 
 
 def _unroll(
-    loop: For, trips: int, bounds: tuple[Expr, ...], live_out: frozenset[str]
+    loop: For,
+    trips: int,
+    bounds: tuple[Expr, ...],
+    live_out: frozenset[str],
+    indices: frozenset[str],
 ) -> tuple[Stmt, ...]:
     if any(isinstance(s, Assign) and s.name == loop.index for s in statements(loop.body)):
         raise NotVectorisable(f"the loop index {loop.index} is assigned in the loop", loop.line)
@@ -242,7 +251,7 @@ def _unroll(
                 body = body if test.value else ()
             else:
                 body = (If(loop.line, loop.node, test, body, ()),)
-        result += _body(body, live_out)
+        result += _body(body, live_out, indices)
     if last is not None and loop.index in live_out:
         if bounds:
             raise NotVectorisable(f"{loop.index} is read after the loop", loop.line)
@@ -259,7 +268,9 @@ def _position(loop: For, trip: int) -> Expr:
     return to_expr(start + trip * loop.step, loop.line)
 
 
-def _clamped(loop: For, live_out: frozenset[str]) -> tuple[Stmt, ...] | None:
+def _clamped(
+    loop: For, live_out: frozenset[str], indices: frozenset[str]
+) -> tuple[Stmt, ...] | None:
     """``range(max(0, i - 1), min(n, i + 2))``: three trips, each under its bounds as a test."""
     lows, highs = _bounds(loop.start, "max"), _bounds(loop.stop, "min")
     if loop.step != 1 or (len(lows), len(highs)) == (1, 1):
@@ -273,8 +284,36 @@ def _clamped(loop: For, live_out: frozenset[str]) -> tuple[Stmt, ...] | None:
             tests = [Compare(PY_BOOL, loop.line, ">=", index, o) for o in lows if o is not low]
             tests += [Compare(PY_BOOL, loop.line, "<", index, o) for o in highs if o is not high]
             window = replace(loop, start=low, stop=high)
-            return _unroll(window, max(0, (b - a).const), tuple(tests), live_out)
+            trips = max(0, (b - a).const)
+            return _unroll(window, trips, tuple(tests), live_out, indices)
     return None
+
+
+def _shifted(loop: For, live_out: frozenset[str], indices: frozenset[str]) -> For:
+    """``for k in range(i - h, i + h + 1)`` as ``for k in range(-h, h + 1)`` over ``i + k``.
+
+    So the trip count no longer depends on the outer index.
+    """
+    start, stop = affine(loop.start), affine(loop.stop)
+    if start is None or stop is None or loop.index in live_out:
+        return loop
+    common = {
+        name: start.coefficient(name)
+        for name in start.symbols & indices
+        if start.coefficient(name) == stop.coefficient(name)
+    }
+    if not common or any(
+        isinstance(s, Assign) and s.name == loop.index for s in statements(loop.body)
+    ):
+        return loop
+    shift = make_affine(common)
+    new = to_expr(variable(loop.index) + shift, loop.line)
+    return replace(
+        loop,
+        start=to_expr(start - shift, loop.line),
+        stop=to_expr(stop - shift, loop.line),
+        body=substituted(loop.body, {loop.index: new}),
+    )
 
 
 def _bounds(expr: Expr, function: str) -> tuple[Expr, ...]:

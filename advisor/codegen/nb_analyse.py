@@ -1,0 +1,237 @@
+"""One region, analysed under growing assumptions until its compiled form is proved equal."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ..loopnest.ir import Kind, Nest
+from ..loopnest.scope import Module, dotted, local_names
+from ..model import Region
+from .nb_eval import Evaluator
+from .nb_flow import Flow, LoopExits
+from .nb_scope import (
+    Scope,
+    declare_equalities,
+    entry_value,
+    literal_of,
+    observed,
+    rounded_range,
+)
+from .nb_state import Assumption, State
+from .nb_values import Num, Unsupported, Value, View
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """What holds of a region under an assumption, and what its text needs."""
+
+    state: State
+    env: dict[str, Value]
+    """Values at the loop's end."""
+    entry: dict[str, Value]
+    live_out: tuple[str, ...]
+    """Scalars to hand back, in order of their first assignment."""
+    maybe: frozenset[str]
+
+
+def analyse_region(region: Region) -> Analysed:
+    """The weakest assumption under which every obligation is met. Raises Unsupported."""
+    bits = _int_bits(region)
+    base = Assumption(int_bits=max(31, bits))
+    tight = Assumption(int_bits=max(8, bits))
+    with_ranges = replace(base, arrays=_ranged_arrays(region), floats=_ranged_floats(region))
+    problem: Unsupported | None = None
+    tight_bits = max(8, _list_bits(region))
+    attempts = [
+        base,
+        with_ranges,
+        replace(with_ranges, int_bits=tight.int_bits, list_bits=tight_bits, content=2**tight_bits),
+    ]
+    for assumption in attempts:
+        try:
+            found = _closed(region, assumption)
+        except Unsupported as error:
+            problem = error
+            continue
+        return _decided_types(region, _fewer_ranges(region, found))
+    assert problem is not None
+    raise problem
+
+
+def _closed(region: Region, assumption: Assumption) -> Analysed:
+    """An attempt in which the elements of int lists stay in the range they were assumed in.
+
+    Either every stored value is in the range of the start, or each store adds at most a little to
+    what was there before (``d[i - 1][j] + 1``): 2**46 stores of that stay far below 64 bits.
+    """
+    found = _attempt(region, assumption)
+    if _growth(found) <= 0:
+        return found
+    for content in (2**50, 2**59):
+        found = _attempt(region, replace(assumption, content=content))
+        if _growth(found) > 2**12:
+            names = ", ".join(found.state.stored)
+            raise Unsupported(f"elements of {names} may outgrow 64 bits", region.loop.lineno)
+    return found
+
+
+def _growth(found: Analysed) -> int:
+    """By how much a stored Python int may exceed the largest element."""
+    sizes = [max(abs(int(v.low or 0)), abs(int(v.high or 0))) for v in found.state.stored.values()]
+    return max(sizes, default=0) - found.state.assumption.content
+
+
+def _fewer_ranges(region: Region, found: Analysed) -> Analysed:
+    """Drop assumptions on ranges that nothing rests on."""
+    for name in sorted(found.state.assumption.arrays | found.state.assumption.floats):
+        assumption = found.state.assumption
+        fewer = replace(
+            assumption, arrays=assumption.arrays - {name}, floats=assumption.floats - {name}
+        )
+        try:
+            found = _closed(region, fewer)
+        except Unsupported:
+            continue
+    return found
+
+
+def _decided_types(region: Region, found: Analysed) -> Analysed:
+    """``s = 0.0`` stays a float if no iteration adds to it: assume that the loops run."""
+    if not any(_undecided(found, name) for name in found.live_out):
+        return found
+    assumption = replace(found.state.assumption, trips=True)
+    try:
+        better = _closed(region, assumption)
+    except Unsupported:
+        return found
+    if all(not _undecided(better, name) for name in better.live_out):
+        return better
+    return found
+
+
+def _undecided(found: Analysed, name: str) -> bool:
+    value = found.env.get(name)
+    return isinstance(value, Num) and bool(value.also)
+
+
+def _attempt(region: Region, assumption: Assumption) -> Analysed:
+    module = Module(region.source)
+    state = State(region, region.source, module, assumption)
+    declare_equalities(region, state)
+    env = _entry_env(region, module, state)
+    scope = Scope(state, region.function, dict(env))
+    flow = Flow(Evaluator(state, scope))
+    flow.exits.append(LoopExits())
+    if not flow.statement(region.loop):
+        raise Unsupported("the loop never ends in a normal way", region.loop.lineno)
+    live_out = tuple(_live_out(region, scope.env))
+    for name in live_out:
+        value = scope.env[name]
+        if isinstance(value, Num) and value.entry:
+            scope.need(name)  # handed back unchanged where no iteration assigns it
+        elif name in scope.maybe:
+            text = f"{name} is read after the loop, and the loop may not assign it"
+            raise Unsupported(text, region.loop.lineno, f"assign {name} before the loop")
+    return Analysed(state, dict(scope.env), env, live_out, frozenset(scope.maybe))
+
+
+def _live_out(region: Region, env: dict[str, Value]) -> Iterator[str]:
+    nest = region.nest
+    assert isinstance(nest, Nest)
+    seen: set[str] = set()
+    for node in ast.walk(region.loop):
+        path = None
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            path = dotted(node)
+        if path is None or path in seen or path not in env:
+            continue
+        seen.add(path)
+        if not (path in nest.live_out or "." in path):
+            continue
+        if not isinstance(env[path], Num):
+            text = f"{path} is read after the loop and is not a number"
+            raise Unsupported(text, region.loop.lineno)
+        yield path
+
+
+def _entry_env(region: Region, module: Module, state: State) -> dict[str, Value]:
+    """Everything observed at entry that a kernel can take as an argument."""
+    assert region.observation is not None
+    locals_ = local_names(region.function)
+    env: dict[str, Value] = {}
+    for path in region.observation.values:
+        root = path.partition(".")[0]
+        fixed = root not in locals_ and "." not in path
+        if fixed and (module.constant(path) is not None or module.constant_table(path)):
+            continue
+        if any(part in module.computed_attributes for part in path.split(".")[1:]):
+            continue
+        value = entry_value(path, region, state.assumption, state)
+        if value is not None:
+            env[path] = value
+    return env
+
+
+# ----------------------------------------------------------- what was observed
+def _int_bits(region: Region) -> int:
+    """Bits of the largest Python int seen, and one to spare."""
+    assert region.observation is not None
+    sizes = [
+        max(abs(int(info.minimum or 0)), abs(int(info.maximum or 0)))
+        for path, info in region.observation.values.items()
+        if info.kind == "int" and literal_of(region, path) is None
+    ]
+    return min(62, max((s.bit_length() for s in sizes), default=0) + 1)
+
+
+def _list_bits(region: Region) -> int:
+    """Bits of the largest int seen in a list, and one to spare."""
+    assert region.observation is not None
+    sizes = [
+        max(abs(int(info.minimum or 0)), abs(int(info.maximum or 0)))
+        for info in region.observation.values.values()
+        if info.kind in ("list", "tuple") and info.minimum is not None
+    ]
+    return min(40, max((s.bit_length() for s in sizes), default=0) + 1)
+
+
+def _ranged_arrays(region: Region) -> frozenset[str]:
+    """Arrays that are only read and whose range was seen."""
+    nest = region.nest
+    assert isinstance(nest, Nest)
+    return frozenset(
+        name
+        for name, array in nest.arrays.items()
+        if not array.written
+        and not array.has_nan
+        and array.element.kind in (Kind.INT, Kind.FLOAT)
+        and not any(nest.arrays[other].written for other in array.aliases if other in nest.arrays)
+        and _has_range(region, name)
+    )
+
+
+def _has_range(region: Region, name: str) -> bool:
+    assert region.observation is not None
+    if name not in region.observation.values or not isinstance(region.nest, Nest):
+        return False
+    info = observed(region, name)
+    return rounded_range(info, region.nest.arrays[name].element)[0] is not None
+
+
+def _ranged_floats(region: Region) -> frozenset[str]:
+    assert region.observation is not None
+    nest = region.nest
+    assert isinstance(nest, Nest)
+    return frozenset(
+        name
+        for name, scalar in nest.scalars.items()
+        if scalar.type.kind is Kind.FLOAT and name in region.observation.values
+    )
+
+
+def arrays_read(found: Analysed) -> dict[str, View]:
+    """Arrays among the inputs used."""
+    entry = found.entry
+    return {n: v for n in found.state.read if isinstance(v := entry.get(n), View) and v.array == n}

@@ -1,0 +1,305 @@
+"""What must be asked before the compiled loops run, and list conversion at their edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from ..loopnest.affine import Affine, extent_of
+from ..loopnest.ir import PY_BOOL, PY_FLOAT, PY_INT, Nest, Scalar
+from ..model import Basis, Condition, Region
+from .nb_analyse import Analysed
+from .nb_scope import literal_of, observed, proved_size, rounded_range
+from .nb_text import Names, with_params
+from .nb_values import Num, Unsupported, View, compiled
+
+_PY_NAMES = {PY_BOOL: "bool", PY_INT: "int", PY_FLOAT: "float"}
+
+
+@dataclass
+class Guards:
+    """Conditions in the order they are asked, conversions, and the ledger."""
+
+    tests: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    """Lines of the wrapper that turn lists into arrays."""
+    after: list[str] = field(default_factory=list)
+    """Lines that write them back."""
+    arguments: dict[str, str] = field(default_factory=dict)
+    """Parameter -> what the kernel is called with."""
+    ledger: list[Condition] = field(default_factory=list)
+    helpers: set[str] = field(default_factory=set)
+    numpy: bool = False
+
+    def ask(self, test: str, text: str, evidence: str) -> None:
+        """A condition that was observed and is tested."""
+        self.tests.append(test)
+        self.ledger.append(Condition(text, Basis.OBSERVED, evidence, guarded=True))
+
+    def proved(self, text: str, evidence: str = "") -> None:
+        """A condition the code proves."""
+        self.ledger.append(Condition(text, Basis.PROVED, evidence))
+
+
+def type_name(type_: Scalar, numpy: str) -> str:
+    """How the type of a scalar is spelled."""
+    if type_.is_python:
+        return type_.kind.value
+    name = "bool_" if type_.dtype == "bool" else type_.dtype
+    return f"{numpy}.{name}"
+
+
+def guards(found: Analysed, names: Names, parallel: bool) -> Guards:
+    """Everything that was only observed, as tests."""
+    region = found.state.region
+    result = Guards()
+    evidence = f"{region.observation.observed} entries" if region.observation else ""
+    arrays = {n: v for n, v in found.entry.items() if n in names.params and isinstance(v, View)}
+    _array_types(result, region, arrays, names, evidence)
+    _lists(result, found, arrays, names, evidence)
+    _scalar_types(result, found, names, evidence)
+    _extents(result, found, names, evidence)
+    _sizes(result, found, names, evidence)
+    _ranges(result, found, names, evidence)
+    for text in found.state.trip_guards:
+        spelled = with_params(text, names.params)
+        result.ask(spelled, f"the loops run at least once: {text}", evidence)
+    if parallel:
+        _distinct(result, region, arrays, found.state.written, names, evidence)
+    return result
+
+
+def _array_types(
+    result: Guards, region: Region, arrays: dict[str, View], names: Names, evidence: str
+) -> None:
+    groups: dict[tuple[str, int], list[str]] = {}
+    for path, view in arrays.items():
+        if observed(region, path).kind != "ndarray":
+            continue
+        if _allocated(region, path):
+            result.proved(f"{path} is an array made just before the loop")
+            continue
+        groups.setdefault((compiled(view.element), view.ndim), []).append(path)
+    for (dtype, ndim), paths in groups.items():
+        result.numpy = True
+        kind = f"{names.numpy}.{dtype + '_' if dtype == 'bool' else dtype}"
+        params = [names.params[p] for p in paths]
+        test = "type({0}) is {1}.ndarray and {0}.dtype == {2} and {0}.ndim == {3}".format
+        if len(params) == 1:
+            text = test(params[0], names.numpy, kind, ndim)
+        else:
+            text = f"all({test('a', names.numpy, kind, ndim)} for a in ({', '.join(params)}))"
+        result.ask(text, f"{_listed(paths)}: {dtype} array, {ndim}-D", evidence)
+
+
+def _allocated(region: Region, path: str) -> bool:
+    nest = region.nest
+    if not isinstance(nest, Nest) or path not in nest.arrays:
+        return False
+    allocation = nest.arrays[path].allocation
+    return allocation is not None and allocation.function.startswith("numpy.")
+
+
+def _listed(paths: Iterable[str]) -> str:
+    return ", ".join(paths)
+
+
+def _lists(
+    result: Guards, found: Analysed, arrays: dict[str, View], names: Names, evidence: str
+) -> None:
+    region, written = found.state.region, found.state.written
+    lists = {p: v for p, v in arrays.items() if observed(region, p).kind in ("list", "tuple")}
+    for path, view in lists.items():
+        param = names.params[path]
+        info = observed(region, path)
+        if view.ndim > 2 or (info.kind == "tuple" and view.ndim > 1):
+            raise Unsupported(f"{path} is nested deeper than a list of lists")
+        if info.kind == "tuple" and path in written:
+            raise Unsupported(f"{path} is a tuple and is written")
+        dtype = "bool" if view.element == PY_BOOL else compiled(view.element)
+        if dtype not in ("bool", "int64", "float64"):
+            raise Unsupported(f"{path} holds {view.element} numbers")
+        helper = "_is_matrix" if view.ndim == 2 else "_is_vector"
+        result.helpers.add(helper)
+        result.numpy = True
+        kind = type_name(view.element, names.numpy)
+        container = f", {info.kind}" if view.ndim == 1 and info.kind == "tuple" else ""
+        function = names.functions[helper]
+        what = "list of lists" if view.ndim == 2 else info.kind
+        result.ask(
+            f"{function}({param}, {kind}{container})",
+            f"{path} is a {what} that holds exactly {kind}s",
+            evidence,
+        )
+        array = f"{param}_array"
+        suffix = "_" if dtype == "bool" else ""
+        result.before.append(
+            f"{array} = {names.numpy}.array({param}, dtype={names.numpy}.{dtype}{suffix})"
+        )
+        result.arguments[param] = array
+        if path in written:
+            if view.ndim == 2:
+                result.after += [
+                    f"for row, values in zip({param}, {array}.tolist()):",
+                    "    row[:] = values",
+                ]
+            else:
+                result.after.append(f"{param}[:] = {array}.tolist()")
+    for first, second in combinations(lists, 2):
+        if first in written or second in written:
+            _different_lists(result, lists, first, second, names, evidence)
+
+
+def _different_lists(
+    result: Guards, lists: dict[str, View], first: str, second: str, names: Names, evidence: str
+) -> None:
+    """The same list under two names would be copied twice and lose one half of the writes."""
+    a, b = names.params[first], names.params[second]
+    dims = (lists[first].ndim, lists[second].ndim)
+    if dims == (1, 1):
+        test = f"{a} is not {b}"
+    elif dims == (2, 2):
+        test = f"{{*map(id, {a})}}.isdisjoint(map(id, {b}))"
+    else:
+        rows, row = (a, b) if dims[0] == 2 else (b, a)
+        test = f"id({row}) not in map(id, {rows})"
+    result.ask(test, f"{first} and {second} are different lists", evidence)
+
+
+def _scalar_types(result: Guards, found: Analysed, names: Names, evidence: str) -> None:
+    region = found.state.region
+    groups: dict[str, list[str]] = {}
+    ints: list[str] = []
+    for path, param in names.params.items():
+        value = found.entry.get(path)
+        if not isinstance(value, Num):
+            continue
+        if literal_of(region, path) is not None or proved_size(region, path):
+            continue
+        if value.type == PY_INT:
+            ints.append(param)
+            continue
+        if not value.type.is_python:
+            result.numpy = True
+        groups.setdefault(type_name(value.type, names.numpy), []).append(param)
+    for kind, params in groups.items():
+        test = " and ".join(f"type({p}) is {kind}" for p in params)
+        result.ask(test, f"{_listed(params)}: {kind}", evidence)
+    if ints:
+        _int_ranges(result, found, ints, names, evidence)
+
+
+def _int_ranges(
+    result: Guards, found: Analysed, ints: list[str], names: Names, evidence: str
+) -> None:
+    bits = found.state.assumption.int_bits
+    paths = {param: path for path, param in names.params.items()}
+    groups: dict[str, list[str]] = {}
+    for param in ints:
+        value = found.entry[paths[param]]
+        assert isinstance(value, Num)
+        low = "0" if value.low == 0 else f"-(2**{bits})"
+        groups.setdefault(low, []).append(param)
+    for low, params in groups.items():
+        if len(params) == 1:
+            test = f"type({params[0]}) is int and {low} <= {params[0]} <= 2**{bits}"
+        else:
+            listed = ", ".join(params)
+            test = f"all(type(k) is int and {low} <= k <= 2**{bits} for k in ({listed}))"
+        result.ask(test, f"{_listed(params)}: int within [{low}, 2**{bits}]", evidence)
+
+
+def _extents(result: Guards, found: Analysed, names: Names, evidence: str) -> None:
+    for pair in sorted(found.state.used_equal, key=sorted):
+        first, second = (_symbol_text(s, found, names) for s in sorted(pair))
+        result.ask(f"{first} == {second}", f"{first} equals {second}", evidence)
+
+
+def _sizes(result: Guards, found: Analysed, names: Names, evidence: str) -> None:
+    """``n <= u.shape[0]``: sizes that keep every index in bounds."""
+    for form in sorted(found.state.used_sizes, key=str):
+        if any(form != other and _implies(other, form) for other in found.state.used_sizes):
+            continue
+        sides: tuple[list[str], list[str]] = ([], [])
+        for symbol, factor in form.pairs:
+            text = _symbol_text(symbol, found, names)
+            size = abs(factor)
+            sides[factor < 0].append(text if size == 1 else f"{size} * {text}")
+        if form.const:
+            sides[form.const < 0].append(str(abs(form.const)))
+        left, right = (" + ".join(side) or "0" for side in sides)
+        result.ask(f"{left} <= {right}", f"{left} <= {right}", evidence)
+
+
+def _implies(first: Affine, second: Affine) -> bool:
+    """``first <= 0`` gives ``second <= 0``: they differ by a constant."""
+    difference = second - first
+    return difference.is_const and difference.const <= 0
+
+
+def _symbol_text(symbol: str, found: Analysed, names: Names) -> str:
+    extent = extent_of(symbol)
+    if extent is None:
+        return names.params[symbol]
+    array, axis = extent
+    param = names.params[array]
+    if observed(found.state.region, array).kind == "ndarray":
+        return f"{param}.shape[{axis}]"
+    return f"len({param})" if axis == 0 else f"len({param}[0])"
+
+
+def _ranges(result: Guards, found: Analysed, names: Names, evidence: str) -> None:
+    region, assumption = found.state.region, found.state.assumption
+    for path in sorted(found.state.used_ranges):
+        if path not in names.params:
+            continue
+        view = found.entry[path]
+        assert isinstance(view, View)
+        low, high = rounded_range(observed(region, path), view.element)
+        param = names.params[path]
+        result.numpy = True
+        size = f"{param}.size" if observed(region, path).kind == "ndarray" else f"len({param})"
+        low_text, high_text = _bound(low), _bound(high)
+        numpy = names.numpy
+        result.ask(
+            f"{size} and {low_text} <= {numpy}.min({param}) and {numpy}.max({param}) <= {high_text}",
+            f"{path} holds values within [{low_text}, {high_text}]",
+            evidence,
+        )
+    for path in sorted(assumption.floats & set(names.params)):
+        value = found.entry[path]
+        assert isinstance(value, Num)
+        if value.low is not None:
+            param = names.params[path]
+            test = f"{_bound(value.low)} <= {param} <= {_bound(value.high)}"
+            result.ask(test, f"{path} within [{_bound(value.low)}, {_bound(value.high)}]", evidence)
+
+
+def _bound(value: int | float | None) -> str:
+    assert value is not None
+    size = abs(value)
+    if size > 4096 and float(size).is_integer() and int(size) & (int(size) - 1) == 0:
+        text = f"2**{int(size).bit_length() - 1}"
+        return f"-({text})" if value < 0 else text
+    return repr(value)
+
+
+def _distinct(
+    result: Guards,
+    region: Region,
+    arrays: dict[str, View],
+    written: set[str],
+    names: Names,
+    evidence: str,
+) -> None:
+    for first, second in combinations(arrays, 2):
+        if first not in written and second not in written:
+            continue
+        if _allocated(region, first) or _allocated(region, second):
+            result.proved(f"{first} and {second} share no memory")
+            continue
+        a, b = names.params[first], names.params[second]
+        result.numpy = True
+        test = f"not {names.numpy}.may_share_memory({a}, {b})"
+        result.ask(test, f"{first} and {second} share no memory", evidence)

@@ -1,0 +1,488 @@
+"""The numba back end for CPUs: the user's loop, outlined and compiled.
+
+The loop statement becomes a function of its own in front of the code that holds it; its body stays
+the user's text. What was only observed is asked in a small wrapper, which else runs the same loop in
+Python.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from ..edits import PatchError
+from ..loopnest.affine import extent_of
+from ..loopnest.ir import Kind, Nest, Scalar
+from ..loopnest.scope import own_nodes
+from ..model import Basis, Condition, Edit, Exactness, Match, Refusal, Region
+from ..names import free_name, from_import_edit, import_edit
+from .nb_analyse import Analysed, analyse_region
+from .nb_guards import Guards, guards, type_name
+from .nb_parallel import only_exceeded, parallel_edits
+from .nb_scope import observed
+from .nb_state import TextEdit
+from .nb_text import (
+    LEVEL,
+    Names,
+    attribute_edits,
+    body_text,
+    checked_helper,
+    functions_block,
+    name_edits,
+    top_level_statement,
+)
+from .nb_values import Num, Unsupported
+
+WHY = "every iteration runs Python bytecode and boxes each number it touches"
+
+_LIST_HELPERS = {
+    "_is_vector": (
+        "def {name}(values, kind, container=list):\n"
+        '{I}"""Whether this is a list of numbers of exactly one type, ints not too large."""\n'
+        "{I}if type(values) is not container or not set(map(type, values)) <= {{kind}}:\n"
+        "{I}{I}return False\n"
+        "{I}return kind is not int or (\n"
+        "{I}{I}-(2**{bits}) <= min(values, default=0) and max(values, default=0) <= 2**{bits}\n"
+        "{I})\n"
+    ),
+    "_is_matrix": (
+        "def {name}(rows, kind):\n"
+        '{I}"""Whether this is a list of distinct, equally long lists of numbers of one type."""\n'
+        "{I}return (\n"
+        "{I}{I}type(rows) is list\n"
+        "{I}{I}and set(map(type, rows)) == {{list}}\n"
+        "{I}{I}and len(set(map(len, rows))) == 1\n"
+        "{I}{I}and len(set(map(id, rows))) == len(rows)\n"
+        "{I}{I}and all(set(map(type, row)) == {{kind}} for row in rows)\n"
+        "{I}{I}and (kind is not int or all(abs(k) <= 2**{bits} for row in rows for k in row))\n"
+        "{I})\n"
+    ),
+}
+
+
+def emit(region: Region, *, parallel: bool) -> Match | Refusal:
+    """The region compiled by numba, serially or with its outermost parallel loop in threads.
+
+    Refuses with the reason where the result could differ or numba cannot compile it.
+    """
+    if isinstance(region.nest, Refusal):
+        return region.nest
+    if region.observation is None:
+        return Refusal("the loop was never entered while it was observed", region.loop.lineno)
+    try:
+        return _Emission(region, analyse_region(region), parallel).match()
+    except Unsupported as error:
+        return Refusal(error.reason, error.line, error.suggestion)
+    except PatchError as error:
+        return Refusal(str(error), region.loop.lineno)
+
+
+@dataclass(frozen=True)
+class _Signature:
+    """The kernel from outside."""
+
+    name: str
+    params: tuple[str, ...]
+    returns: tuple[str, ...]
+
+
+class _Emission:
+    """One rewrite under way."""
+
+    def __init__(self, region: Region, found: Analysed, parallel: bool) -> None:
+        self.region = region
+        self.found = found
+        self.state = found.state
+        self.source = region.source
+        self.taken: set[str] = set()
+        self.edits: list[Edit] = []
+        self.parallel = parallel
+        self.parallel_edits = parallel_edits(region, found) if parallel else ()
+
+    # -------------------------------------------------------------- pieces
+    def match(self) -> Match:
+        """The finished rewrite."""
+        self._check_place()
+        model = self._error_model()
+        names = self._names()
+        checks = guards(self.found, names, self.parallel)
+        decorator = self._decorator(names, model)
+        kernel = _Signature(
+            self._free(f"_{self._owner()}_kernel"),
+            (*names.params.values(), *names.arguments.values()),
+            tuple(names.params.get(n, n) for n in self.found.live_out),
+        )
+        self._list_helpers(checks, names)
+        parts = self._checked(names)
+        parts += self._helper_copies(names, decorator)
+        parts.append(self._kernel(kernel, names, decorator))
+        exponents = [self._spelled(t, names) for t in self.state.exponents.values()]
+        call = f"{kernel.name}({', '.join([*names.params, *exponents])})"
+        flavoured = len(kernel.returns) > 1 and self._flavoured()
+        kept = self._result_names(kernel) != kernel.returns
+        if checks.tests or checks.before or flavoured or kept:
+            wrapper, text = self._wrapper(kernel, names, checks, exponents)
+            parts.append(text)
+            call = f"{wrapper}({', '.join(names.params)})"
+            returned = call
+        else:
+            returned = self._with_flavour(call, names) if len(kernel.returns) == 1 else call
+        top = top_level_statement(self.source, self.region.loop)
+        offset, text = functions_block(self.source, top, parts)
+        self.edits += [Edit(offset, offset, text), self._replacement(returned)]
+        return Match(
+            edits=tuple(self.edits),
+            why=WHY,
+            change=self._change(kernel.name),
+            needs=frozenset({"numba"}),
+            ledger=(*checks.ledger, *self._ledger()),
+            exactness=Exactness.BITS,
+        )
+
+    def _check_place(self) -> None:
+        function = self.region.function
+        raises = self.state.may_raise or self.state.unchecked or self.state.division.python
+        if function is not None and raises and self.found.live_out:
+            for node in ast.walk(function):
+                if isinstance(node, ast.Try) and _contains(node.body, self.region.loop):
+                    # try: for ..: total += 1 / x[i]   except ZeroDivisionError: print(total)
+                    text = "an exception in the loop is caught, and what it had computed is lost"
+                    raise Unsupported(text, node.lineno)
+
+    def _free(self, wanted: str) -> str:
+        name = free_name(self.source, wanted, self.taken)
+        self.taken.add(name)
+        return name
+
+    def _owner(self) -> str:
+        """What new names start with: no two regions of a file share it."""
+        region = self.region
+        name = region.function.name if region.function else "main"
+        if region.class_name:
+            name = f"{region.class_name.lower()}_{name.strip('_')}"
+        scope: ast.AST = region.function or region.source.tree
+        loops = [n for n in own_nodes(scope) if isinstance(n, ast.For | ast.While)]
+        loops.sort(key=lambda n: (n.lineno, n.col_offset))
+        number = next((k for k, n in enumerate(loops, start=1) if n is region.loop), 1)
+        return name.strip("_") + (f"_{number}" if number > 1 else "")
+
+    def _names(self) -> Names:
+        state = self.state
+        params: dict[str, str] = {}
+        for path in (*state.read, *self._extra_symbols()):
+            if path in self.found.entry and path not in params:
+                wanted = path.rpartition(".")[2].lstrip("_") or "value"
+                params[path] = path if "." not in path else self._free_param(wanted, params)
+        for name in self.found.live_out:
+            if "." in name and name not in params:
+                params[name] = self._free_param(name.rpartition(".")[2], params)
+        owner = self._owner()
+        functions = {key: self._free(f"_{owner}_{key}") for key in state.checked}
+        functions |= {key: self._free(f"_{owner}_{key.strip('_')}") for key in state.called}
+        if self._uses_lists():
+            bits = state.assumption.list_bits
+            suffix = "" if bits == 40 else f"_{bits}"
+            functions |= {key: self._free(key + suffix) for key in _LIST_HELPERS}
+        arguments = {key: self._free_param(key, params) for key in state.exponents}
+        njit, edit = from_import_edit(self.source, "numba", "njit")
+        numba = njit.rpartition(".")[0]
+        if edit is not None or (self.parallel and not numba):
+            numba, edit = import_edit(self.source, "numba")
+            njit = f"{numba}.njit"
+        numpy, second = import_edit(self.source, "numpy", "np")
+        self._import(edit, second if self._needs_numpy(params) else None)
+        return Names(params, functions, arguments, numpy, numba, njit)
+
+    def _import(self, first: Edit | None, second: Edit | None) -> None:
+        """Two imports at one place come in one edit, or blank lines would part them."""
+        if first is not None and second is not None and first.start == second.start:
+            one = first.text.strip("\n")
+            text = second.text.replace("import ", f"{one}\nimport ", 1)
+            first, second = None, Edit(second.start, second.end, text)
+        self.edits += [edit for edit in (first, second) if edit is not None]
+
+    def _uses_lists(self) -> bool:
+        return any(
+            observed(self.region, p).kind in ("list", "tuple")
+            for p in self.state.read
+            if p in self.found.entry and not isinstance(self.found.entry[p], Num)
+        )
+
+    def _needs_numpy(self, params: dict[str, str]) -> bool:
+        """Arrays are guarded by ``np.`` something, casts and results are spelled with it."""
+        if self.state.casts or self._flavoured():
+            return True
+        for path in params:
+            value = self.found.entry.get(path)
+            if value is not None and (not isinstance(value, Num) or not value.type.is_python):
+                return True
+        return False
+
+    def _extra_symbols(self) -> list[str]:
+        """Scalars and arrays that only a guard mentions."""
+        symbols = {s for pair in self.state.used_equal for s in pair}
+        symbols |= {s for form in self.state.used_sizes for s in form.symbols}
+        arrays = {e[0] for e in map(extent_of, symbols) if e is not None}
+        return sorted(s for s in symbols | arrays if s in self.found.entry)
+
+    def _free_param(self, wanted: str, params: dict[str, str]) -> str:
+        used = {n.id for n in ast.walk(self.region.loop) if isinstance(n, ast.Name)}
+        name = wanted
+        while name in used or name in params.values() or name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
+    def _error_model(self) -> str:
+        division = self.state.division
+        if division.numpy and division.python:
+            for node, left, right, op in division.numpy:
+                if op != "/" or not isinstance(node, ast.BinOp):
+                    text = "divisions by zero of Python's and of NumPy's kind in one loop"
+                    raise Unsupported(text, node.lineno)
+                self.state.infix_call(node, left, right, "\0np.divide")
+                self.state.casts = True
+            return "python"
+        divides = any(isinstance(n, ast.Div | ast.FloorDiv | ast.Mod) for n in self._operators())
+        return "numpy" if divides and not division.python else "python"
+
+    def _operators(self) -> list[ast.operator]:
+        roots: list[ast.AST] = [self.region.loop, *self.state.called.values()]
+        return [n for root in roots for n in ast.walk(root) if isinstance(n, ast.operator)]
+
+    def _decorator(self, names: Names, model: str) -> str:
+        options = ["cache=True"]
+        if self.parallel:
+            options.append("parallel=True")
+        if model == "numpy":
+            options.append('error_model="numpy"')
+        if self.state.unchecked is not None:
+            if self.parallel:
+                text = f"`{ast.unparse(self.state.unchecked)}` may be out of bounds"
+                raise Unsupported(text, self.state.unchecked.lineno)
+            options.append("boundscheck=True")
+        return f"@{names.njit}({', '.join(options)})"
+
+    # ----------------------------------------------------------- functions
+    def _spelled(self, text: str, names: Names) -> str:
+        return text.replace("\0np.", f"{names.numpy}.")
+
+    def _checked(self, names: Names) -> list[str]:
+        return [
+            checked_helper(key, names.functions[key], spelled, f"@{names.njit}(cache=True)")
+            for key, spelled in self.state.checked.items()
+        ]
+
+    def _list_helpers(self, checks: Guards, names: Names) -> None:
+        """Each an edit of its own at one place, so that several regions share them."""
+        body = self.source.tree.body
+        skipped = ast.Import | ast.ImportFrom
+        first = next(
+            (
+                s
+                for k, s in enumerate(body)
+                if not isinstance(s, skipped) and not (k == 0 and _is_docstring(s))
+            ),
+            body[-1],
+        )
+        texts = [
+            _LIST_HELPERS[key].format(
+                name=names.functions[key], I=LEVEL, bits=self.state.assumption.list_bits
+            )
+            for key in sorted(checks.helpers)
+        ]
+        for text in texts:
+            offset, block = functions_block(self.source, first, [text])
+            self.edits.append(Edit(offset, offset, block))
+
+    def _helper_copies(self, names: Names, decorator: str) -> list[str]:
+        """User functions called in the loop, compiled; those called by others come first."""
+        renamed = {key: names.functions[key] for key in self.state.called}
+        plain = decorator.replace("parallel=True, ", "").replace(", parallel=True", "")
+        parts = []
+        for key, function in self.state.called.items():
+            edits = [*self.state.edits, *name_edits(self.source, function, renamed)]
+            text = body_text(self.source, function, edits, names, by=0)
+            text = text.replace(f"def {key}(", f"def {names.functions[key]}(", 1)
+            parts.append(f"{plain}\n{text}\n")
+        return parts
+
+    def _kernel(self, kernel: _Signature, names: Names, decorator: str) -> str:
+        loop = self.region.loop
+        edits: list[TextEdit] = [
+            *(e for e in self.state.edits),
+            *attribute_edits(self.source, loop, names.params),
+            *name_edits(self.source, loop, {k: names.functions[k] for k in self.state.called}),
+            *(
+                TextEdit(start, 0, end, f"{names.numba}.prange")
+                for start, end in self.parallel_edits
+            ),
+        ]
+        lines = [decorator, f"def {kernel.name}({', '.join(kernel.params)}):"]
+        lines.append(f'{LEVEL}"""{self._docstring()}"""')
+        lines += [f"{LEVEL}{ast.unparse(s)}" for s in self.state.preamble.values()]
+        lines.append(body_text(self.source, loop, edits, names))
+        if kernel.returns:
+            lines.append(f"{LEVEL}return {', '.join(kernel.returns)}")
+        return "\n".join(lines) + "\n"
+
+    def _docstring(self) -> str:
+        function = self.region.function
+        where = f"{function.name}()" if function else "this script"
+        text = f"The loops of {where}, compiled."
+        if self.state.exponents:
+            # LLVM turns x ** 2.0 into x * x: another last digit than Python's pow
+            text += f"\n\n{LEVEL}Exponents are arguments: as literals they would be multiplied out,"
+            text += f"\n{LEVEL}which rounds otherwise.\n{LEVEL}"
+        return text
+
+    def _wrapper(
+        self, kernel: _Signature, names: Names, checks: Guards, exponents: list[str]
+    ) -> tuple[str, str]:
+        name = self._free(f"_{self._owner()}_loops")
+        lines = [f"def {name}({', '.join(names.params.values())}):"]
+        lines.append(
+            f'{LEVEL}"""Run the compiled loops where they are equal, else plain Python."""'
+        )
+        if checks.tests:
+            lines += self._fallback(kernel, names, checks)
+        lines += [LEVEL + line for line in checks.before]
+        arguments = [checks.arguments.get(p, p) for p in names.params.values()] + exponents
+        call = f"{kernel.name}({', '.join(arguments)})"
+        lines += self._call_lines(kernel, call, names, checks)
+        return name, "\n".join(lines) + "\n"
+
+    def _call_lines(self, kernel: _Signature, call: str, names: Names, checks: Guards) -> list[str]:
+        results = self._result_names(kernel)
+        if not kernel.returns:
+            body = [call]
+        elif len(kernel.returns) == 1 and not checks.after and results == kernel.returns:
+            return [f"{LEVEL}return {self._with_flavour(call, names)}"]
+        else:
+            body = [f"{', '.join(results)} = {call}"]
+        raises = (
+            self.state.may_raise or self.state.unchecked or self.state.division.python
+        ) and checks.after
+        if raises:
+            # what was written before the exception stays written, as in Python
+            body = ["try:", *(LEVEL + b for b in body), "finally:"]
+            body += [LEVEL + line for line in checks.after]
+        else:
+            body += checks.after
+        if kernel.returns:
+            values = [
+                self._flavour(path, text, names)
+                for path, text in zip(self.found.live_out, results, strict=True)
+            ]
+            body.append(f"return {', '.join(values)}")
+        return [LEVEL + line for line in body]
+
+    def _fallback(self, kernel: _Signature, names: Names, checks: Guards) -> list[str]:
+        unchanged = not (self.state.edits or self.state.called or self.state.preamble)
+        if len(checks.tests) == 1:
+            lines = [f"{LEVEL}if not ({checks.tests[0]}):"]
+        else:
+            lines = [f"{LEVEL}if not ("]
+            lines += [
+                f"{LEVEL * 2}{'' if k == 0 else 'and '}{_grouped(t)}"
+                for k, t in enumerate(checks.tests)
+            ]
+            lines.append(f"{LEVEL}):")
+        if unchanged and not self.parallel:
+            call = f"{kernel.name}.py_func({', '.join(names.params.values())})"
+            return [*lines, f"{LEVEL * 2}return {call}"]
+        edits = attribute_edits(self.source, self.region.loop, names.params)
+        lines.append(body_text(self.source, self.region.loop, edits, names, by=2))
+        lines.append(f"{LEVEL * 2}return {', '.join(kernel.returns)}".rstrip())
+        return lines
+
+    # --------------------------------------------------------------- results
+    def _flavoured(self) -> bool:
+        return any(self._flavour(n, n, None) != n for n in self.found.live_out)
+
+    def _flavour(self, path: str, text: str, names: Names | None) -> str:
+        """The type of the original: compiled code returns Python numbers only."""
+        value = self.found.env[path]
+        assert isinstance(value, Num)
+        result = text
+        if not value.type.is_python:
+            result = f"{type_name(value.type, names.numpy if names else 'np')}({text})"
+        if names and value.also and self._keeps_entry(path):
+            old = names.params[path]
+            return f"{old} if {text} == {old} else {result}"
+        return result
+
+    def _keeps_entry(self, path: str) -> bool:
+        """``worst = max(worst, d)``: the value at entry, with its type, if nothing exceeds it."""
+        return path in self.found.entry and only_exceeded(self.region.loop, path)
+
+    def _result_names(self, kernel: _Signature) -> tuple[str, ...]:
+        """Results whose old value is still needed get names of their own."""
+        names = []
+        for path, name in zip(self.found.live_out, kernel.returns, strict=True):
+            value = self.found.env[path]
+            kept = isinstance(value, Num) and value.also and self._keeps_entry(path)
+            names.append(f"new_{name}" if kept else name)
+        return tuple(names)
+
+    def _with_flavour(self, call: str, names: Names) -> str:
+        return self._flavour(self.found.live_out[0], call, names)
+
+    def _replacement(self, call: str) -> Edit:
+        """The call in the place of the loop statement, its trailing comment included."""
+        loop = self.region.loop
+        start, end = self.source.span(loop)
+        assert loop.end_lineno is not None
+        line_end = self.source.line_starts[loop.end_lineno]
+        behind = self.source.data[end:line_end].rstrip(b"\r\n")
+        if behind.strip().startswith(b"#"):
+            end += len(behind.rstrip())
+        targets = ", ".join(self.found.live_out)
+        return Edit(start, end, f"{targets} = {call}" if targets else call)
+
+    # ----------------------------------------------------------------- words
+    def _change(self, kernel: str) -> str:
+        how = "in parallel threads" if self.parallel else "as one serial loop nest"
+        return f"the loop becomes {kernel}(), compiled by numba {how}"
+
+    def _ledger(self) -> list[Condition]:
+        found: list[Condition] = [
+            Condition("Python ints stay within 64 bits", Basis.PROVED, "ranges of all expressions")
+        ]
+        if self.state.unchecked is None:
+            found.append(Condition("every index is in bounds", Basis.PROVED, "symbolic bounds"))
+        else:
+            line = f"line {self.state.unchecked.lineno}"
+            found.append(Condition("indices are checked by the compiled code", Basis.PROVED, line))
+        if any(v.kind is Kind.INT or v.kind is Kind.FLOAT for v in self._numpy_types()):
+            found.append(
+                Condition(
+                    "only NumPy's warnings (overflow, invalid value) are not shown",
+                    Basis.PROVED,
+                    "numba",
+                )
+            )
+        for name in self.found.live_out:
+            value = self.found.env[name]
+            if isinstance(value, Num) and value.also and not self._keeps_entry(name):
+                text = f"{name} is assigned in the loop, so that it is {value.type} afterwards"
+                found.append(Condition(text, Basis.ASSUMED))
+        return found
+
+    def _numpy_types(self) -> list[Scalar]:
+        nest = self.region.nest
+        assert isinstance(nest, Nest)
+        return [a.element for a in nest.arrays.values() if not a.element.is_python]
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _contains(body: list[ast.stmt], node: ast.AST) -> bool:
+    return any(inner is node for statement in body for inner in ast.walk(statement))
+
+
+def _grouped(test: str) -> str:
+    """A test inside a chain of ``and``."""
+    return test if not isinstance(ast.parse(test, mode="eval").body, ast.IfExp) else f"({test})"

@@ -1,0 +1,254 @@
+"""One attempt: a normalised nest and a choice of axes, to text and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...loopnest.affine import affine
+from ...loopnest.ir import (
+    Assign,
+    Expr,
+    For,
+    If,
+    Kind,
+    Load,
+    Nest,
+    Stmt,
+    Store,
+    Var,
+    expressions,
+    statements,
+    walk,
+)
+from ...model import Source
+from . import reductions
+from .expressions import scalar_text
+from .halo import Halo, allocation, filling
+from .known import Facts
+from .legality import index_range
+from .lists import convert_lists
+from .normal import NotVectorisable, exposed
+from .planning import all_loops
+from .session import Context, Session
+from .block import block_body, loop_header, span_of
+from .values import dtype_text
+
+
+def attempt(
+    nest: Nest,
+    root: For,
+    source: Source,
+    np_name: str,
+    axes: frozenset[int],
+    narrow: Mapping[str, str],
+) -> Session:
+    """Write the nest; repeated until the borders that it needs are known.
+
+    Raises:
+        NotVectorisable: some statement has no array form under this choice.
+    """
+    halos: dict[str, Halo] = {}
+    fills: set[tuple[int, str]] = set()
+    for _ in range(6):
+        session = _session(nest, root, source, np_name, axes, narrow)
+        session.halos = dict(halos)
+        session.taken |= {h.name for h in halos.values()}
+        writer = _Writer(session, fills)
+        writer.run()
+        found = {name: h for name, h in session.halos.items() if isinstance(h, Halo)}
+        if found == halos and writer.used == fills:
+            return session
+        halos, fills = found, writer.used
+    raise NotVectorisable("the borders of the arrays could not be settled")
+
+
+def _session(
+    nest: Nest,
+    root: For,
+    source: Source,
+    np_name: str,
+    axes: frozenset[int],
+    narrow: Mapping[str, str],
+) -> Session:
+    uses: dict[str, int] = {}
+    for statement in statements((root,)):
+        for expr in expressions(statement):
+            for part in walk(expr):
+                if isinstance(part, Var):
+                    uses[part.name] = uses.get(part.name, 0) + 1
+    session = Session(nest, root, source, np_name, axes, uses, Facts(nest))
+    session.narrow = dict(narrow)
+    session.taken |= set(nest.privates)
+    return session
+
+
+class _Writer:
+    """Writes the kept loops and the blocks inside them."""
+
+    def __init__(self, session: Session, fills: set[tuple[int, str]]) -> None:
+        self.session = session
+        self.fills = fills
+        self.used: set[tuple[int, str]] = set()
+        self.blocks = 0
+
+    def run(self) -> None:
+        """The whole nest."""
+        session = self.session
+        convert_lists(session)
+        for array, dtype in session.narrow.items():
+            if array not in session.halos and array not in session.array_names:
+                name = session.fresh(f"small_{array}")
+                session.array_names[array] = name
+                session.prologue.append(
+                    f"{name} = {array}.astype({dtype_text(session.np, dtype)})"
+                )
+        written = {
+            s.array for s in statements((session.root,)) if isinstance(s, Store)
+        }
+        for halo in session.halos.values():
+            assert isinstance(halo, Halo)
+            session.prologue.append(allocation(session, halo))
+            if halo.array not in written:
+                session.prologue += filling(session, halo)
+        self.written = written
+        self.sequence((session.root,), session.nest.live_out)
+        self._last_indices()
+
+    def sequence(self, body: tuple[Stmt, ...], future: frozenset[str]) -> None:
+        """Statements of kept loops."""
+        session = self.session
+        for position, statement in enumerate(body):
+            after = exposed(body[position + 1 :]) | future
+            match statement:
+                case For() if id(statement) in session.axes:
+                    self.block(statement, after)
+                case For():
+                    self._kept(statement, after)
+                case Assign(name=name, value=value):
+                    session.line(f"{name} = {scalar_text(session, value)}")
+                case Store():
+                    self._element(statement)
+                case If(test=test, then=then, orelse=orelse):
+                    with session.indented(f"if {scalar_text(session, test)}:"):
+                        self.sequence(then, after)
+                    if orelse:
+                        with session.indented("else:"):
+                            self.sequence(orelse, after)
+                case _:
+                    raise NotVectorisable("a statement has no array form", statement.line)
+
+    def _kept(self, loop: For, future: frozenset[str]) -> None:
+        session = self.session
+        bounds = index_range(loop)
+        if bounds is not None:
+            session.facts.ranges[loop.index] = bounds
+        with session.indented(loop_header(session, loop)):
+            self.sequence(loop.body, future | exposed(loop.body))
+        session.facts.ranges.pop(loop.index, None)
+
+    def _element(self, statement: Store) -> None:
+        session = self.session
+        if statement.array in session.array_names:
+            raise NotVectorisable("single elements of a list are written", statement.line)
+        info = session.nest.arrays[statement.array]
+        target = scalar_text(
+            session, Load(info.element, statement.line, statement.array, statement.index)
+        )
+        session.line(f"{target} = {scalar_text(session, statement.value)}")
+
+    def block(self, loop: For, future: frozenset[str]) -> None:
+        """An axis loop and everything in it."""
+        session = self.session
+        self.blocks += 1
+        inside = [s for s in all_loops(loop) if id(s) in session.axes]
+        session.block_loops = tuple(inside)
+        session.reductions = reductions.find(loop, session.axes, future)
+        session.carried = set()
+        session.kept_around = bool(session.facts.ranges)
+        stored = {s.array for s in statements(loop.body) if isinstance(s, Store)}
+        for number, array in sorted(self.fills):
+            if number != self.blocks:
+                continue
+            if array in stored:
+                raise NotVectorisable(
+                    f"{array} is read across its edge and written in the same loop", loop.line
+                )
+            halo = session.halos.get(array)
+            if isinstance(halo, Halo) and array in self.written:
+                for line in filling(session, halo):
+                    session.line(line)
+        before = dict(session.halos)
+        spans = ((loop.index, span_of(loop)),)
+        context = Context(spans, spans, future=future)
+        block_body(session, loop.body, context, {})
+        for array in session.halos:
+            if array in _read(loop):
+                self.used.add((self.blocks, array))
+        del before
+
+    def _last_indices(self) -> None:
+        """Loop indices that are read after the nest keep the value the loop left."""
+        session = self.session
+        for loop in all_loops(session.root):
+            if id(loop) not in session.axes or loop.index not in session.nest.live_out:
+                continue
+            start, stop = affine(loop.start), affine(loop.stop)
+            if start is None or stop is None or abs(loop.step) != 1:
+                raise NotVectorisable(f"{loop.index} is read after the loop", loop.line)
+            for around in all_loops(session.root):
+                low, high = affine(around.start), affine(around.stop)
+                trips = None if low is None or high is None else high - low
+                if trips is None or not session.facts.require(
+                    trips - 1 if around.step > 0 else -trips - 1
+                ):
+                    raise NotVectorisable(f"{loop.index} is read after the loop", loop.line)
+            last = stop - 1 if loop.step > 0 else stop + 1
+            if last.symbols & session.nest.privates.keys():
+                raise NotVectorisable(f"{loop.index} is read after the loop", loop.line)
+            session.epilogue.append(f"{loop.index} = {session.facts.text(last)}")
+
+
+def _read(loop: For) -> set[str]:
+    return {
+        part.array
+        for statement in statements(loop.body)
+        for expr in expressions(statement)
+        for part in walk(expr)
+        if isinstance(part, Load)
+    }
+
+
+def narrow_types(nest: Nest, root: For) -> list[dict[str, str]]:
+    """Narrower integer types to try for arrays that are only read, narrowest first."""
+    written = {s.array for s in statements((root,)) if isinstance(s, Store)}
+    counts: dict[str, int] = {}
+    for statement in statements((root,)):
+        for expr in expressions(statement):
+            for part in _loads(expr):
+                counts[part.array] = counts.get(part.array, 0) + 1
+    chosen = [
+        array
+        for array, count in counts.items()
+        if count >= 4 and array not in written and _is_wide_integer(nest, array)
+    ]
+    if len(chosen) != 1:
+        return []
+    low, high = nest.arrays[chosen[0]].interval.low, nest.arrays[chosen[0]].interval.high
+    if low is None or high is None:
+        return []
+    result = []
+    for dtype, least, most in (("uint8", 0, 255), ("int16", -32768, 32767)):
+        if least <= low and high <= most:
+            result.append({chosen[0]: dtype})
+    return result
+
+
+def _is_wide_integer(nest: Nest, array: str) -> bool:
+    element = nest.arrays[array].element
+    return element.kind is Kind.INT and element.dtype in (None, "int64", "int32")
+
+
+def _loads(expr: Expr) -> list[Load]:
+    return [part for part in walk(expr) if isinstance(part, Load)]
+
+

@@ -1,0 +1,263 @@
+"""Which loops become array axes: every legal choice, cheapest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from ...loopnest.affine import Affine, affine, extent_of
+from ...loopnest.fold import reads
+from ...loopnest.ir import (
+    Assign,
+    Const,
+    Dim,
+    Expr,
+    For,
+    If,
+    Load,
+    Nest,
+    Stmt,
+    Store,
+    Var,
+    expressions,
+    statements,
+    walk,
+)
+from . import reductions
+from .known import Facts
+from .legality import accesses, conflict, pairs
+from .normal import exposed
+
+CALL = 1.0e-6
+"""Seconds of one NumPy call on a short array."""
+ELEMENT = 1.0e-9
+"""Seconds for one element of an array operation."""
+SCALAR = 6.0e-8
+"""Seconds of one interpreted operation on scalars."""
+LARGE = 2**18
+"""Elements beyond which temporaries leave the cache; an element then costs three times as much."""
+MOST = 2**24
+"""Elements of a temporary beyond which (and beyond four of the largest array) a plan is refused."""
+MIN_GAIN = 1.5
+MAX_LOOPS = 7
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A legal choice of axes."""
+
+    axes: frozenset[int]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Plans:
+    """All legal choices, cheapest first, and why the wished-for one is not among them."""
+
+    found: tuple[Plan, ...]
+    obstacle: str | None
+    line: int | None
+
+
+def all_loops(root: For) -> tuple[For, ...]:
+    """The loops in text order."""
+    return tuple(s for s in statements((root,)) if isinstance(s, For))
+
+
+def plans(root: For, nest: Nest, facts: Facts) -> Plans:
+    """Search the subsets of loops."""
+    loops = all_loops(root)
+    if len(loops) > MAX_LOOPS:
+        return Plans((), "the nest has too many loops to be written as array statements", None)
+    checker = _Checker(root, nest, facts)
+    interpreted = _cost(root, nest, frozenset())
+    found: list[Plan] = []
+    short = False
+    obstacle: tuple[str, int | None] | None = None
+    for size in range(len(loops), 0, -1):
+        for chosen in combinations(loops, size):
+            ids = frozenset(id(loop) for loop in chosen)
+            problem = checker.problem(ids)
+            if problem is None:
+                seconds = _cost(root, nest, ids)
+                if seconds * MIN_GAIN <= interpreted:
+                    found.append(Plan(ids, seconds))
+                else:
+                    short = True
+            elif obstacle is None or size == 1:
+                obstacle = problem
+    if short:
+        obstacle = ("the arrays are too short for array statements to gain", None)
+    found.sort(key=lambda plan: plan.seconds)
+    reason, line = obstacle or (None, None)
+    return Plans(tuple(found), reason, line)
+
+
+class _Checker:
+    """Legality of subsets, with the pairwise tests done once."""
+
+    def __init__(self, root: For, nest: Nest, facts: Facts) -> None:
+        self.root = root
+        self.nest = nest
+        self.facts = facts
+        self.pairs = pairs(accesses(root), nest)
+        self.futures = dict(_futures(root, nest.live_out))
+
+    def problem(self, axes: frozenset[int]) -> tuple[str, int | None] | None:
+        """Why these loops cannot all become axes."""
+        for loop in all_loops(self.root):
+            if id(loop) in axes:
+                problem = self._shape(loop) or self._scalars(loop, axes)
+                if problem is not None:
+                    return problem
+        for a, b in self.pairs:
+            found = conflict(a, b, axes, self.facts)
+            if found is not None:
+                return found.sentence(), found.second.line
+        return None
+
+    def _shape(self, loop: For) -> tuple[str, int | None] | None:
+        if affine(loop.start) is None or affine(loop.stop) is None:
+            return "the bounds of a loop are not simple expressions", loop.line
+        if loop.step < -1:
+            return "a loop counts down with a stride", loop.line
+        changing = {loop.index} | {s.name for s in statements(loop.body) if isinstance(s, Assign)}
+        for inner in statements(loop.body):
+            if isinstance(inner, For) and (
+                (reads(inner.start) | reads(inner.stop)) & changing
+                or _has_load(inner.start)
+                or _has_load(inner.stop)
+            ):
+                return f"the inner loop's length changes with {loop.index}", inner.line
+        if any(isinstance(s, Assign) and s.name == loop.index for s in statements(loop.body)):
+            return f"the loop index {loop.index} is assigned", loop.line
+        return None
+
+    def _scalars(self, loop: For, axes: frozenset[int]) -> tuple[str, int | None] | None:
+        assigned = {s.name: s.line for s in statements(loop.body) if isinstance(s, Assign)}
+        block = self._block(loop, axes)
+        needed = self.futures[id(block)]
+        reduced = reductions.find(block, axes, needed).keys()
+        carried = (exposed(loop.body) & assigned.keys()) - reduced
+        for name in sorted(carried):
+            return (
+                f"each iteration of {loop.index} needs the {name} of the one before "
+                f"(line {assigned[name]})",
+                assigned[name],
+            )
+        for name in sorted((self.futures[id(loop)] & assigned.keys()) - reduced):
+            return f"the last value of {name} is read after the loop", assigned[name]
+        return None
+
+    def _block(self, loop: For, axes: frozenset[int]) -> For:
+        def find(body: tuple[Stmt, ...], outer: For | None) -> For | None:
+            for statement in body:
+                match statement:
+                    case For():
+                        top = outer or (statement if id(statement) in axes else None)
+                        if statement is loop:
+                            return top
+                        found = find(statement.body, top)
+                        if found is not None:
+                            return found
+                    case If(then=then, orelse=orelse):
+                        found = find(then, outer) or find(orelse, outer)
+                        if found is not None:
+                            return found
+            return None
+
+        return find((self.root,), None) or loop
+
+
+def _has_load(expr: Expr) -> bool:
+    return any(isinstance(part, Load) for part in walk(expr))
+
+
+def _futures(root: For, live_out: frozenset[str]) -> Iterator[tuple[int, frozenset[str]]]:
+    """For every loop, the scalars that may be read once it has ended."""
+
+    def visit(
+        body: tuple[Stmt, ...], after: frozenset[str]
+    ) -> Iterator[tuple[int, frozenset[str]]]:
+        for position, statement in enumerate(body):
+            rest = exposed(body[position + 1 :]) | after
+            match statement:
+                case For(body=inner):
+                    yield id(statement), rest
+                    yield from visit(inner, rest | exposed(inner))
+                case If(then=then, orelse=orelse):
+                    yield from visit(then, rest)
+                    yield from visit(orelse, rest)
+
+    yield from visit((root,), live_out)
+
+
+# ---------------------------------------------------------------------- cost
+def trips(loop: For, nest: Nest) -> float:
+    """Observed number of iterations; loops of unknown length count 100."""
+    start, stop = affine(loop.start), affine(loop.stop)
+    if start is None or stop is None:
+        return 100.0
+    length = _value(stop - start, nest)
+    return 100.0 if length is None else max(0.0, length / loop.step)
+
+
+def _value(form: Affine, nest: Nest) -> float | None:
+    total = float(form.const)
+    for symbol, factor in form.pairs:
+        pair = extent_of(symbol)
+        size: float | int | None = None
+        if pair is not None and pair[0] in nest.arrays:
+            size = nest.arrays[pair[0]].shape[pair[1]]
+        elif symbol in nest.scalars:
+            scalar = nest.scalars[symbol]
+            size = scalar.interval.high
+        if size is None:
+            return None
+        total += factor * size
+    return total
+
+
+def _cost(root: For, nest: Nest, axes: frozenset[int]) -> float:
+    largest = max((_size(nest, array) for array in nest.arrays), default=0.0)
+
+    def visit(body: tuple[Stmt, ...], kept: float, total: float, inside: bool) -> float:
+        seconds = 0.0
+        if inside and total / kept > max(MOST, 4 * largest):
+            return float("inf")
+        for statement in body:
+            match statement:
+                case For(body=inner):
+                    count = max(1.0, trips(statement, nest))
+                    axis = id(statement) in axes
+                    seconds += visit(
+                        inner, kept * (1.0 if axis else count), total * count, inside or axis
+                    )
+                case If(then=then, orelse=orelse):
+                    seconds += _one(statement, kept, total, inside)
+                    seconds += visit(then, kept, total, inside)
+                    seconds += visit(orelse, kept, total, inside)
+                case Assign() | Store():
+                    seconds += _one(statement, kept, total, inside)
+        return seconds
+
+    return visit((root,), 1.0, 1.0, False)
+
+
+def _one(statement: Stmt, kept: float, total: float, inside: bool) -> float:
+    """Seconds of one statement, by its operations and element accesses."""
+    parts = [part for expr in expressions(statement) for part in walk(expr)]
+    work = 1 + sum(not isinstance(part, Const | Var | Dim) for part in parts)
+    if not inside:
+        return work * total * SCALAR
+    element = ELEMENT if total / kept <= LARGE else 3 * ELEMENT
+    return work * (kept * CALL + total * element)
+
+
+def _size(nest: Nest, array: str) -> float:
+    info = nest.arrays[array]
+    size = 1.0
+    for extent in info.shape:
+        size *= 100 if extent is None else extent
+    return size

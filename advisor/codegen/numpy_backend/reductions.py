@@ -1,0 +1,369 @@
+"""Scalars accumulated over all iterations of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...loopnest.affine import affine
+from ...loopnest.ir import (
+    Assign,
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    For,
+    If,
+    Kind,
+    Stmt,
+    Var,
+    expressions,
+    statements,
+    walk,
+)
+from .expressions import evaluate, truth
+from .normal import NotVectorisable, exposed
+from .ranges import Ranges
+from .session import Context, Env, Session
+from .values import ATOM, Value, dtype_text, natural_dtype
+
+
+def find(block: For, axes: frozenset[int], needed: frozenset[str]) -> dict[str, str]:
+    """Scalars that are reduced by the block: name -> ``sum``, ``extreme``, ``flag``.
+
+    ``needed``: scalars someone reads after the block.
+    """
+    assigned = {s.name for s in statements(block.body) if isinstance(s, Assign)}
+    carried = exposed(block.body) & assigned
+    found: dict[str, str] = {}
+    places = _extreme_places(block)
+    for name in sorted(carried | (needed & assigned)):
+        updates = _updates(block, name, axes)
+        if updates is None:
+            continue
+        if name in places and len(updates) == 1:
+            found[name] = "extreme"
+        elif all(_is_sum(u, name) for u in updates) and _reads(block, name) == len(updates):
+            exact = all(u.value.type.kind is Kind.INT for u in updates)
+            if exact or len(updates) == 1:
+                found[name] = "sum"
+        elif all(_is_extreme_call(u, name) for u in updates) and len(updates) == 1:
+            if _reads(block, name) == 1:
+                found[name] = "extreme"
+        elif name not in carried and _is_flag(updates):
+            found[name] = "flag"
+    for main, companions in places.items():
+        if found.get(main) == "extreme":
+            found.update({c: "extreme" for c in companions})
+    return found
+
+
+def _updates(block: For, name: str, axes: frozenset[int]) -> list[Assign] | None:
+    """The assignments of a scalar, None if one stands in a loop that stays a loop."""
+    result: list[Assign] = []
+
+    def visit(body: tuple[Stmt, ...]) -> bool:
+        for statement in body:
+            match statement:
+                case Assign() if statement.name == name:
+                    result.append(statement)
+                case If(then=then, orelse=orelse):
+                    if not (visit(then) and visit(orelse)):
+                        return False
+                case For(body=inner):
+                    inside = any(isinstance(s, Assign) and s.name == name for s in statements(inner))
+                    if inside and id(statement) not in axes:
+                        return False
+                    if not visit(inner):
+                        return False
+        return True
+
+    return result if visit(block.body) else None
+
+
+def _reads(block: For, name: str) -> int:
+    return sum(
+        1
+        for statement in statements(block.body)
+        for expr in expressions(statement)
+        for part in walk(expr)
+        if isinstance(part, Var) and part.name == name
+    )
+
+
+def _is_sum(update: Assign, name: str) -> bool:
+    return term(update.value, name) is not None
+
+
+def term(value: Expr, name: str) -> tuple[str, Expr] | None:
+    """``("+", e)`` of ``s + e``."""
+    match value:
+        case Binary(op="+" | "-" as op, left=Var(name=left), right=right) if left == name:
+            return op, right
+        case Binary(op="+", left=left_, right=Var(name=right_)) if right_ == name:
+            return "+", left_
+    return None
+
+
+def _is_extreme_call(update: Assign, name: str) -> bool:
+    match update.value:
+        case Call(function="min" | "max", args=(Var(name=first), _)) if first == name:
+            return True
+    return False
+
+
+def _is_flag(updates: list[Assign]) -> bool:
+    values = [u.value for u in updates]
+    return all(isinstance(v, Const) for v in values) and len({repr(v) for v in values}) == 1
+
+
+def _extreme_places(block: For) -> dict[str, list[str]]:
+    """``if e < best: best = e; where = i``: best -> the scalars set along with it."""
+    found: dict[str, list[str]] = {}
+    for statement in statements(block.body):
+        match = extreme_parts(statement)
+        if match is None:
+            continue
+        name, _, _, others = match
+        companions = [o.name for o in others]
+        reads = _reads(block, name)
+        if reads == 1 and all(_reads(block, c) == 0 for c in companions):
+            found[name] = companions
+    return found
+
+
+def extreme_parts(statement: Stmt) -> tuple[str, str, Expr, list[Assign]] | None:
+    """``(best, op, e, other assignments)`` of ``if e op best: best = e; ..``."""
+    if not isinstance(statement, If) or statement.orelse:
+        return None
+    test = statement.test
+    if not isinstance(test, Compare) or test.op not in ("<", ">"):
+        return None
+    for value, best, op in (
+        (test.left, test.right, test.op),
+        (test.right, test.left, "<" if test.op == ">" else ">"),
+    ):
+        if not isinstance(best, Var):
+            continue
+        own = [s for s in statement.then if isinstance(s, Assign) and s.name == best.name]
+        others = [s for s in statement.then if isinstance(s, Assign) and s.name != best.name]
+        if len(own) != 1 or len(own) + len(others) != len(statement.then):
+            continue
+        if own[0].value == value:
+            return best.name, op, value, others
+    return None
+
+
+# ------------------------------------------------------------------ emission
+def reduce_assign(
+    session: Session, name: str, value: Expr, context: Context, statement: Stmt
+) -> None:
+    """Emit one update of a reduced scalar. ``value`` is closed but for the scalar itself."""
+    how = session.reductions[name]
+    if how == "flag":
+        _flag(session, name, value, context)
+    elif how == "sum":
+        found = term(value, name)
+        if found is None:
+            raise NotVectorisable(f"{name} is not a plain sum", statement.line)
+        _sum(session, name, *found, value, context)
+    else:
+        match value:
+            case Call(function="min" | "max" as function, args=(_, element)):
+                _extreme(session, name, "<" if function == "min" else ">", element, [], context)
+            case _:
+                raise NotVectorisable(f"{name} is not a plain extreme", statement.line)
+
+
+def _flag(session: Session, name: str, value: Expr, context: Context) -> None:
+    mask = _mask(session, context)
+    text = evaluate(session, value, Context((), ())).text
+    if mask is None or not mask.is_array:
+        raise NotVectorisable(f"{name} is set whatever the data", value.line)
+    with session.indented(f"if {_method(session, mask, 'any')}:"):
+        session.line(f"{name} = {text}")
+
+
+def _mask(session: Session, context: Context) -> Value | None:
+    return None if context.mask is None else truth(evaluate(session, context.mask, context))
+
+
+def _method(session: Session, value: Value, name: str) -> str:
+    if value.level == ATOM:
+        return f"{value.text}.{name}()"
+    return f"{session.np}.{name}({value.text})"
+
+
+def _not_empty(session: Session, context: Context, line: int) -> None:
+    for _, span in context.spans:
+        if not session.facts.require(span.high - span.low - 1):
+            raise NotVectorisable("a loop may have no iteration", line)
+
+
+def _sum(
+    session: Session, name: str, op: str, element: Expr, whole: Expr, context: Context
+) -> None:
+    _not_empty(session, context, whole.line)
+    if whole.type.kind is Kind.INT:
+        _sum_integers(session, name, op, element, whole, context)
+        return
+    if whole.type.kind is not Kind.FLOAT:
+        raise NotVectorisable(f"{name} adds up numbers of another kind", whole.line)
+    if any(loop.step < 0 for loop in session.block_loops):
+        raise NotVectorisable("floats are added up from the end", whole.line)
+    mask, value = _mask(session, context), _full(session, element, context)
+    dtype = natural_dtype(whole.type)
+    if value.dtype != dtype:
+        raise NotVectorisable("the terms are added up in another precision", whole.line)
+    ufunc = "add" if op == "+" else "subtract"
+    text = value.text
+    if mask is not None and mask.is_array:
+        text = session.fresh("terms")
+        session.line(f"{text} = {value.at(ATOM)}[{mask.text}]")
+    start = f"{session.np}.append({name}, {text})"
+    if dtype != "float64":
+        start = f"{start}.astype({dtype_text(session.np, dtype)})"
+    # Sums of floats in the loop's own order: a pairwise np.sum would round differently.
+    result = f"{session.np}.{ufunc}.accumulate({start})[-1]"
+    if whole.type.is_python:
+        result = f"float({result})"
+    comment = "# accumulate adds in the loop's order, np.sum would not"
+    if text != value.text:
+        with session.indented(f"if {text}.size:"):
+            session.line(comment)
+            session.line(f"{name} = {result}")
+    else:
+        session.line(comment)
+        session.line(f"{name} = {result}")
+
+
+def _full(session: Session, element: Expr, context: Context) -> Value:
+    """The element over all axes."""
+    value = evaluate(session, element, context)
+    if value.axes == frozenset(context.axes):
+        return value
+    raise NotVectorisable("a sum over a term that does not change", element.line)
+
+
+def _sum_integers(
+    session: Session, name: str, op: str, element: Expr, whole: Expr, context: Context
+) -> None:
+    mask = _mask(session, context)
+    python = whole.type.is_python
+    ranges = Ranges(session, context)
+    found = ranges.interval(element)
+    bounded = found.low is not None and found.high is not None
+    if python and not (bounded and max(-found.low, found.high) < 2**22):  # type: ignore[operator,type-var]
+        raise NotVectorisable("a sum of integers may grow beyond 64 bits", whole.line)
+    if python:
+        ranges.commit()
+    dtype = natural_dtype(whole.type)
+    count = isinstance(element, Const) and mask is not None and mask.is_array
+    if count and mask is not None and isinstance(element, Const):
+        text = f"{session.np}.count_nonzero({mask.text})"
+        if mask.axes != frozenset(context.axes):
+            raise NotVectorisable("a count over a condition that does not change", whole.line)
+        text = f"int({text})" if python else f"{dtype_text(session.np, dtype)}({text})"
+        if element.value != 1:
+            text = f"{element.value} * {text}"
+        session.line(f"{name} {op}= {text}")
+        return
+    value = evaluate(session, element, context)
+    axes = frozenset(context.axes)
+    if mask is not None and mask.is_array:
+        if value.axes == axes == mask.axes:
+            value = Value(f"{value.at(ATOM)}[{mask.text}]", ATOM, value.type, value.dtype, axes)
+        else:
+            text = f"{session.np}.where({mask.text}, {value.text}, 0)"
+            value = Value(text, ATOM, value.type, value.dtype, value.axes | mask.axes)
+    if value.axes != axes:
+        raise NotVectorisable("a sum over a term that does not change", whole.line)
+    suffix = "" if value.dtype == dtype else f"dtype={dtype_text(session.np, dtype)}"
+    text = f"{value.at(ATOM)}.sum({suffix})"
+    session.line(f"{name} {op}= {f'int({text})' if python else text}")
+
+
+def reduce_extreme(
+    session: Session,
+    statement: If,
+    context: Context,
+    env: Env,
+    close: Callable[[Expr, Env], Expr],
+) -> bool:
+    """``if e < best: best = e; where = i`` as argmin; False if the statement is not that."""
+    found = extreme_parts(statement)
+    if found is None or session.reductions.get(found[0]) != "extreme":
+        return False
+    name, op, element, others = found
+    closed = [(other, close(other.value, env)) for other in others]
+    _extreme(session, name, op, close(element, env), closed, context)
+    return True
+
+
+def _extreme(
+    session: Session,
+    name: str,
+    op: str,
+    element: Expr,
+    others: list[tuple[Assign, Expr]],
+    context: Context,
+) -> None:
+    """Strict comparison keeps the first extreme element, as argmin and argmax do."""
+    line = element.line
+    _not_empty(session, context, line)
+    if context.mask is not None or any(loop.step < 0 for loop in session.block_loops):
+        raise NotVectorisable("an extreme under a condition or from the end", line)
+    value = _full(session, element, context)
+    function = "argmin" if op == "<" else "argmax"
+    np = session.np
+    text = value.text
+    if value.level != ATOM or value.fresh or not text.isidentifier():
+        text = session.fresh("values")
+        session.line(f"{text} = {value.text}")
+    searched = text
+    if value.type.kind is Kind.FLOAT:
+        # A comparison with NaN is false, so the loop passes over it; argmin would pick it.
+        worst = f"{np}.inf" if op == "<" else f"-{np}.inf"
+        searched = f"{np}.where({np}.isnan({text}), {worst}, {text})"
+    place = session.fresh("best_at")
+    session.line(f"{place} = int({np}.{function}({searched}))")
+    one_axis = len(context.axes) == 1
+    item = f"{text}[{place}]" if one_axis else f"{text}.flat[{place}]"
+    if value.type.is_python:
+        item = f"{item}.item()"
+    with session.indented(f"if {item} {op} {name}:"):
+        session.line(f"{name} = {item}")
+        for assign, expr in others:
+            session.line(f"{assign.name} = {_at(session, expr, place, context)}")
+
+
+def _at(session: Session, expr: Expr, place: str, context: Context) -> str:
+    """The value of a companion (``where = i``) at the position found."""
+    form = affine(expr)
+    if form is not None and len(form.symbols & set(context.axes)) <= 1:
+        axes = form.symbols & set(context.axes)
+        if not axes:
+            return session.facts.text(form)
+        if len(context.axes) == 1:
+            (axis,) = axes
+            span = context.span(axis)
+            shifted = session.facts.canonical(form.substitute({axis: span.low}))
+            factor = form.coefficient(axis) * span.step
+            if factor == 1:
+                rest = session.facts.text(shifted)
+                return place if rest == "0" else f"{place} + {rest}"
+        else:
+            (axis,) = axes
+            span = context.span(axis)
+            if form.coefficient(axis) == 1 and span.step == 1:
+                position = context.axes.index(axis)
+                sizes = ", ".join(
+                    session.facts.text(session.facts.canonical(s.high - s.low))
+                    for _, s in context.spans
+                )
+                text = f"int({session.np}.unravel_index({place}, ({sizes}))[{position}])"
+                rest = session.facts.text(form.substitute({axis: span.low}))
+                return text if rest == "0" else f"{text} + {rest}"
+    raise NotVectorisable("what is kept along with an extreme is not an index", expr.line)
+
+

@@ -1,0 +1,247 @@
+"""One call before the timed one, in a process whose state is then put back.
+
+Compilers and caches need a first call; the state must be pristine for the second. All mutable
+containers that the state reaches are copied shallowly, the first call runs on shuffled data, and
+then every container gets its old content back, in place: objects stay the same objects. A
+fingerprint of everything reachable says whether that worked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from . import capture
+
+NODE_LIMIT = 300_000
+"""A warm-up is only tried on states of at most this many objects,"""
+BYTE_LIMIT = 512 << 20
+"""and at most this many array bytes."""
+_HEAP_TYPE = 1 << 9
+_NUMBERS = (int, float, complex, bool)
+_LEAVES = (
+    *(type(None), bool, int, float, complex, str, bytes),
+    *(type, types.ModuleType, types.BuiltinFunctionType, types.CodeType),
+)
+
+
+def warm_up(
+    roots: Callable[[], Mapping[str, Any]],
+    spaces: Iterable[dict[str, Any]],
+    data: Any,
+    invoke: Callable[[], Any],
+) -> str | None:
+    """Call once on shuffled data. Returns why that is not possible, or None if it was done.
+
+    ``roots`` gives what the state reaches, ``spaces`` are the user's modules; ``data`` is what to
+    shuffle: the arguments, or the namespace of a module-level loop.
+    """
+    try:
+        before = fingerprint(roots())
+        snapshot = Snapshot(roots(), spaces)
+    except capture.TooLarge:
+        return "the state is too large for a warm-up"
+    shuffle(data)
+    with contextlib.suppress(BaseException):  # shuffled data may well make the code raise
+        invoke()
+    snapshot.restore()
+    if fingerprint(roots()) != before:
+        return "the state cannot be put back after a first call"
+    gc.collect()
+    return None
+
+
+def fingerprint(roots: Mapping[str, Any]) -> bytes:
+    """Digest of everything reachable."""
+    digest = hashlib.blake2b(digest_size=16)
+    capture.write(roots, digest.update, node_limit=NODE_LIMIT)
+    return digest.digest()
+
+
+class Snapshot:
+    """Shallow copies of all mutable containers below some roots, and of the modules' names."""
+
+    def __init__(self, roots: Mapping[str, Any], spaces: Iterable[dict[str, Any]] = ()) -> None:
+        self._undo: list[Callable[[], None]] = []
+        self._bytes = 0
+        self._numpy: Any = sys.modules.get("numpy")
+        seen: dict[int, Any] = {}
+        pending: list[Any] = list(roots.values())
+        while pending:
+            thing = pending.pop()
+            if isinstance(thing, _LEAVES) or id(thing) in seen:
+                continue
+            # What a compiler has learnt in the first call is the purpose of it.
+            if type(thing).__module__.partition(".")[0] in capture.MACHINERY:
+                continue
+            if len(seen) >= NODE_LIMIT:
+                raise capture.TooLarge
+            seen[id(thing)] = thing
+            pending.extend(self._save(thing))
+        for space in spaces:
+            self._dict(space)
+            for cls in space.values():
+                if isinstance(cls, type) and cls.__module__ == space.get("__name__"):
+                    self._class(cls)
+        self._save_draws()
+
+    def _class(self, cls: type) -> None:
+        saved = {k: v for k, v in vars(cls).items() if not k.startswith("__")}
+
+        def undo() -> None:
+            for key, value in saved.items():
+                if vars(cls).get(key) is not value:
+                    setattr(cls, key, value)
+
+        self._undo.append(undo)
+
+    def _save(self, thing: Any) -> list[Any]:
+        """Remember how to put one object back; returns what it holds."""
+        np = self._numpy
+        held: list[Any] = []
+        if isinstance(thing, dict):
+            held += self._dict(thing)
+        elif isinstance(thing, list | deque | bytearray | set):
+            held += self._container(thing)
+        elif isinstance(thing, tuple | frozenset):
+            held += thing
+        elif np is not None and isinstance(thing, np.ndarray):
+            self._array(thing)
+            held += [thing.base] if isinstance(thing.base, np.ndarray) else []
+        elif isinstance(thing, types.MethodType):
+            held.append(thing.__self__)
+        elif isinstance(thing, types.FunctionType):
+            held += thing.__defaults__ or ()
+        own = getattr(thing, "__dict__", None)
+        if type(own) is dict:
+            held += self._dict(own)
+        if type(thing).__flags__ & _HEAP_TYPE:
+            held += self._slots(thing)
+        self._generator(thing)
+        return held
+
+    def _dict(self, thing: dict[Any, Any]) -> list[Any]:
+        saved = dict(thing)
+
+        def undo() -> None:
+            if list(thing) != list(saved) or any(thing[k] is not saved[k] for k in saved):
+                thing.clear()
+                thing.update(saved)
+
+        self._undo.append(undo)
+        return [*saved.values(), *saved.keys()]
+
+    def _container(self, thing: Any) -> list[Any]:
+        saved = list(thing)
+        if isinstance(thing, set):
+
+            def undo_set() -> None:
+                thing.clear()
+                thing.update(saved)
+
+            self._undo.append(undo_set)
+            return saved
+
+        def undo() -> None:
+            thing.clear()
+            thing.extend(saved)
+
+        self._undo.append(undo)
+        return [] if isinstance(thing, bytearray) else saved
+
+    def _array(self, thing: Any) -> None:
+        self._bytes += thing.nbytes
+        if self._bytes > BYTE_LIMIT:
+            raise capture.TooLarge
+        if not thing.flags.writeable:
+            return
+        saved = thing.copy(order="K")
+
+        def undo() -> None:
+            thing[...] = saved
+
+        self._undo.append(undo)
+
+    def _slots(self, thing: Any) -> list[Any]:
+        held = []
+        for name in capture.slots(type(thing)):
+            value = getattr(thing, name, None)
+            held.append(value)
+
+            def undo(name: str = name, value: Any = value) -> None:
+                with contextlib.suppress(AttributeError):
+                    object.__setattr__(thing, name, value)
+
+            self._undo.append(undo)
+        return held
+
+    def _generator(self, thing: Any) -> None:
+        """Random generators that are the program's own objects."""
+        python, drawn = sys.modules.get("random"), getattr(self._numpy, "random", None)
+        if python is not None and isinstance(thing, python.Random):
+            saved = thing.getstate()
+            self._undo.append(lambda: thing.setstate(saved))
+        elif drawn is not None and isinstance(thing, drawn.Generator):
+            bits = thing.bit_generator.state
+
+            def undo() -> None:
+                thing.bit_generator.state = bits
+
+            self._undo.append(undo)
+        elif drawn is not None and isinstance(thing, drawn.RandomState):
+            legacy = thing.get_state()
+            self._undo.append(lambda: thing.set_state(legacy))
+
+    def _save_draws(self) -> None:
+        python, drawn = sys.modules.get("random"), sys.modules.get("numpy.random")
+        if python is not None:
+            saved = python.getstate()
+            self._undo.append(lambda: python.setstate(saved))
+        if drawn is not None:
+            legacy = drawn.get_state()
+            self._undo.append(lambda: drawn.set_state(legacy))
+
+    def restore(self) -> None:
+        """Put every object's content back."""
+        for undo in self._undo:
+            undo()
+
+
+def shuffle(data: Any) -> None:
+    """Move the elements of arrays and lists of numbers on by one, in place.
+
+    A candidate that remembers results by content, or the first one it ever had, then gains nothing
+    by the warm-up and gives itself away in the call that counts.
+    """
+    seen: set[int] = set()
+    values = data.values() if isinstance(data, dict) else data
+    for value in list(values):
+        _shuffle(value, seen, 3)
+
+
+def _shuffle(value: Any, seen: set[int], depth: int) -> None:
+    if depth == 0 or id(value) in seen or isinstance(value, _LEAVES):
+        return
+    seen.add(id(value))
+    np = sys.modules.get("numpy")
+    if np is not None and isinstance(value, np.ndarray):
+        if value.size > 1 and value.flags.writeable and value.dtype.kind in "biufc":
+            value[...] = np.roll(value, 1)
+    elif type(value) is list:
+        if len(value) > 1 and all(type(item) in _NUMBERS for item in value):
+            value.insert(0, value.pop())
+        elif len(value) <= 10_000:
+            for item in value:
+                _shuffle(item, seen, depth - 1)
+    elif type(value) is dict and len(value) <= 1000:
+        for item in list(value.values()):
+            _shuffle(item, seen, depth - 1)
+    elif isinstance(getattr(value, "__dict__", None), dict):
+        for item in list(value.__dict__.values()):
+            _shuffle(item, seen, depth - 1)

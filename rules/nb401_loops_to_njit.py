@@ -1,0 +1,82 @@
+"""Compile a numeric loop nest with ``numba.njit``.
+
+Why it is slow: every iteration runs Python bytecode, and each number it touches is a new object; a
+compiled loop needs about a nanosecond for the same step.
+Why it may differ: Python ints have no limit, NumPy scalars keep their width, and Python raises where
+compiled code goes on; each of these is proved not to happen, tested before the loops run, or computed
+by a checked function.
+"""
+
+from __future__ import annotations
+
+from gpuadvise.api import Ignores, Match, Refusal, Region, Rewrites, rule
+from gpuadvise.codegen.numba_cpu import emit
+
+CASES: tuple[Rewrites | Ignores, ...] = (
+    Rewrites(
+        before="""\
+def sweep(u, tolerance):
+    n = len(u)
+    change = 0.0
+    for i in range(1, n - 1):
+        for j in range(1, n - 1):
+            old = u[i, j]
+            u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+            change = max(change, abs(u[i, j] - old))
+    return change < tolerance
+""",
+        inputs="args = (rng.random((9, 9)), 0.1)",
+        function="sweep",
+        contains=("njit(cache=True)",),
+    ),
+    Rewrites(
+        before="""\
+def distance(a, b):
+    d = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i in range(len(a) + 1):
+        for j in range(len(b) + 1):
+            if i == 0 or j == 0:
+                d[i][j] = i + j
+            else:
+                cost = 0 if a[i - 1] == b[j - 1] else 1
+                d[i][j] = min(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + cost)
+    return d[-1][-1]
+""",
+        inputs="args = (rng.integers(0, 4, 12).tolist(), rng.integers(0, 4, 9).tolist())",
+        function="distance",
+        contains=(".tolist()",),
+    ),
+    Ignores(
+        before="""\
+def longest(limit):
+    best = 0
+    for start in range(1, limit):
+        n, count = start, 0
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            count += 1
+        best = max(best, count)
+    return best
+""",
+        because="the numbers of a Collatz chain may outgrow 64 bits",
+        inputs="args = (30,)",
+        function="longest",
+        reason="may outgrow 64 bits",
+    ),
+    Ignores(
+        before="""\
+def report(a):
+    for i in range(len(a)):
+        print(i, a[i])
+""",
+        because="printing is an effect of every iteration",
+        inputs="args = (rng.random(5),)",
+        function="report",
+    ),
+)
+
+
+@rule(needs={"numba"}, cases=CASES)
+def loops_to_njit(region: Region) -> Match | Refusal | None:
+    """Outline the loop nest and compile it."""
+    return emit(region, parallel=False)

@@ -1,0 +1,149 @@
+"""Write loops over array elements as whole-array NumPy statements.
+
+Why it is slow: every iteration boxes elements into Python objects and dispatches each operation
+on them through the interpreter; an array statement does the same work in compiled code.
+Why it may differ: it does not. Sums keep the loop's order, and whatever was only observed
+(types, sizes, ranges, memory sharing) is tested in front of the array code, with the original loop
+as the other branch.
+"""
+
+from __future__ import annotations
+
+from gpuadvise.api import Ignores, Match, Refusal, Region, Rewrites, rule
+from gpuadvise.codegen.numpy_backend import emit
+
+CASES: tuple[Rewrites | Ignores, ...] = (
+    Rewrites(
+        before="""\
+import numpy as np
+
+
+def step(grid):
+    n, m = grid.shape
+    new = np.zeros((n, m), dtype=int)
+    for i in range(n):
+        for j in range(m):
+            total = 0
+            for di in (-1, 0, 1):
+                for dj in (-1, 0, 1):
+                    if di == 0 and dj == 0:
+                        continue
+                    total += grid[(i + di) % n, (j + dj) % m]
+            if grid[i, j] == 1 and (total < 2 or total > 3):
+                new[i, j] = 0
+            elif grid[i, j] == 0 and total == 3:
+                new[i, j] = 1
+            else:
+                new[i, j] = grid[i, j]
+    return new
+""",
+        inputs="args = (rng.integers(0, 2, (23, 31)),)",
+        function="step",
+        contains=("padded", "np.uint8"),
+    ),
+    Rewrites(
+        before="""\
+import numpy as np
+
+
+def diffuse(u, alpha, steps):
+    n, m = u.shape
+    new = np.zeros((n, m))
+    for step in range(steps):
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                laplacian = u[i + 1, j] + u[i - 1, j] + u[i, j + 1] + u[i, j - 1] - 4 * u[i, j]
+                new[i, j] = u[i, j] + alpha * laplacian
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                u[i, j] = new[i, j]
+    return u
+""",
+        inputs="args = (rng.random((19, 24)), 0.1, 6)",
+        function="diffuse",
+        contains=("for step in range(steps):", "u[2:, 1:-1]"),
+    ),
+    Rewrites(
+        before="""\
+def total_energy(speeds, masses):
+    energy = 0.0
+    for i in range(len(speeds)):
+        energy += 0.5 * masses[i] * speeds[i] * speeds[i]
+    return energy
+""",
+        inputs="args = (rng.random(301), rng.random(301))",
+        function="total_energy",
+        contains=("accumulate",),
+    ),
+    Rewrites(
+        before="""\
+def rescale(values, low, high):
+    out = [0.0] * len(values)
+    for i in range(len(values)):
+        if values[i] < low:
+            out[i] = low
+        elif values[i] > high:
+            out[i] = high
+        else:
+            out[i] = values[i] * 0.5
+    return out
+""",
+        inputs="args = (rng.random(300).tolist(), 0.25, 0.75)",
+        function="rescale",
+        contains=(".tolist()", "np.where"),
+    ),
+    Ignores(
+        before="""\
+def prefix(x):
+    for i in range(1, len(x)):
+        x[i] = x[i] + x[i - 1]
+""",
+        inputs="args = (rng.random(300),)",
+        function="prefix",
+        because="x[i - 1] is the value that the iteration before has just written",
+        reason="another iteration",
+    ),
+    Ignores(
+        before="""\
+def sweep(u):
+    for i in range(1, len(u) - 1):
+        for j in range(1, len(u[0]) - 1):
+            u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+""",
+        inputs="args = (rng.random((20, 20)),)",
+        function="sweep",
+        because="a Gauss-Seidel sweep uses half of the new values",
+        reason="another iteration",
+    ),
+    Ignores(
+        before="""\
+def histogram(counts, bins):
+    for i in range(len(bins)):
+        counts[bins[i]] += 1
+""",
+        inputs="args = (np.zeros(10, dtype=int), rng.integers(0, 10, 500))",
+        function="histogram",
+        because="counts[bins] += 1 adds one only once for a bin that occurs twice",
+    ),
+    Ignores(
+        before="""\
+def escape(c, limit):
+    z = 0.0
+    n = 0
+    while n < limit and z * z < 4.0:
+        z = z * z + c
+        n += 1
+    return n
+""",
+        inputs="args = (0.3, 100)",
+        function="escape",
+        because="each z needs the one before",
+        reason="while",
+    ),
+)
+
+
+@rule(needs={"numpy"}, cases=CASES)
+def loops_to_numpy(region: Region) -> Match | Refusal | None:
+    """Hand the region's nest to the NumPy back end."""
+    return emit(region)

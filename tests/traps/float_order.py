@@ -1,0 +1,30 @@
+"""All digits of a running sum are printed: its order shows."""
+
+import math
+
+import numpy as np
+
+x = np.random.default_rng(3).normal(size=2_000_000) * 10.0 ** np.arange(2_000_000) ** 0.12
+
+
+def total(values):
+    s = 0.0
+    for v in values:
+        s += v
+    return s
+
+
+def norm(values):
+    s = 0.0
+    for i in range(len(values)):
+        s = s + values[i] * values[i]
+    return math.sqrt(s)
+
+
+print(repr(float(total(x))))
+print(repr(norm(x)))
+f = x[:900_000].astype(np.float32)
+acc = np.float32(0)
+for v in f:
+    acc += v
+print(repr(acc))

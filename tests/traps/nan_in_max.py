@@ -1,0 +1,29 @@
+"""max() and comparisons with NaN depend on the order of the values."""
+
+import numpy as np
+
+rng = np.random.default_rng(1)
+data = rng.normal(size=1_500_000)
+data[::1000] = np.nan
+
+
+def largest(values):
+    best = values[0]
+    for v in values:
+        best = max(best, v)
+    return best
+
+
+def smallest(values):
+    low = 1e9
+    where = -1
+    for i in range(len(values)):
+        if values[i] < low:
+            low = values[i]
+            where = i
+    return low, where
+
+
+print(largest(data), largest(data[1:]), largest(data[::-1]))
+low, where = smallest(data)
+print(float(low), where)
