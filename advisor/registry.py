@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -156,6 +156,15 @@ def _docstring_parts(text: str, path: Path) -> tuple[str, str, str]:
 def _plain(text: str) -> str:
     """One paragraph without line breaks."""
     return " ".join(text.split())
+
+
+@cache
+def names() -> Mapping[str, str]:
+    """Rule names by code, from the file names alone: no rule is loaded."""
+    found = (
+        FILE_NAME.fullmatch(info.name) for info in pkgutil.iter_modules(rules_package.__path__)
+    )
+    return {m["code"].upper(): m["name"].replace("_", "-") for m in found if m is not None}
 
 
 # -------------------------------------------------------------------- pages

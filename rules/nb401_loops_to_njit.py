@@ -2,9 +2,9 @@
 
 Why it is slow: every iteration runs Python bytecode, and each number it touches is a new object; a
 compiled loop needs about a nanosecond for the same step.
-Why it may differ: Python ints have no limit, NumPy scalars keep their width, and Python raises where
-compiled code goes on; each of these is proved not to happen, tested before the loops run, or computed
-by a checked function.
+Why it may differ: Python ints have no limit, NumPy scalars keep their width, and Python raises
+where compiled code goes on; each of these is proved not to happen, tested before the loops run, or
+computed by a checked function. Exceptions keep their type, but not always their text.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Why it is slow: every iteration runs Python bytecode on one core, though no iteration needs what
 another one computed.
-Why it may differ: threads run the iterations in any order; the rule asks the dependence analysis for
-a proof that they are independent, and leaves sums alone, which would be added in another order.
+Why it may differ: threads run the iterations in any order; the rule asks the dependence analysis
+for a proof that they are independent, and leaves sums alone, which would add in another order.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ where a test of the values shows that they fit, and are returned in the original
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gpuadvise.api import (
     Basis,
@@ -25,13 +25,16 @@ from gpuadvise.api import (
 )
 from gpuadvise.codegen import ast_tools as tools
 from gpuadvise.codegen import rolls
+from gpuadvise.codegen.roll_groups import groups
 from gpuadvise.codegen.wrapped import (
     Border,
     Group,
     changed_lines,
+    extents,
     pure_sums,
     sums_cells,
     whole_lines,
+    wrap_border,
 )
 from gpuadvise.names import free_name
 
@@ -130,7 +133,7 @@ def roll_stencil(region: Region) -> Match | None:
     bases: list[str] = []
     taken: set[str] = set()
     for scope, block_holder in _scopes(region):
-        for group in _groups(region.source, block_holder):
+        for group in groups(region.source, block_holder):
             made = _rewrite(region, scope, group, taken)
             if made is not None:
                 edits.append(made[0])
@@ -177,108 +180,6 @@ def _called(node: ast.AST) -> Iterator[str]:
                 yield name
 
 
-def _groups(source: Source, holder: ast.AST) -> Iterator[Group]:
-    """Statements with rolls of one array each, adjacent simple ones taken together."""
-    units: dict[int, tuple[ast.stmt, list[rolls.Roll], dict[str, tuple[int, ...]]]] = {}
-    for node in tools.own_nodes(holder):
-        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return):
-            found = list(rolls.outermost(source, node))
-            bound = _names(source, holder, node, found) if found else None
-            if bound is not None:
-                unit = units.setdefault(id(bound[0]), (bound[0], [], {}))
-                unit[1].extend(found)
-                unit[2].update(bound[1])
-    done: set[int] = set()
-    for identity, (statement, _, names) in units.items():
-        if identity in done:
-            continue
-        block = tools.block_of(source, statement)
-        first = block.index(statement)
-        while first > 0 and _joins(units, block[first - 1], block[first]):
-            first -= 1
-        last = first
-        while last + 1 < len(block) and _joins(units, block[last], block[last + 1]):
-            last += 1
-        members = block[first : last + 1]
-        done |= {id(member) for member in members}
-        every = [roll for member in members for roll in units[id(member)][1]]
-        yield Group(
-            tuple(members), tuple(every), units[id(members[-1])][2] if last == first else names
-        )
-
-
-def _joins(
-    units: Mapping[int, tuple[ast.stmt, list[rolls.Roll], dict[str, tuple[int, ...]]]],
-    left: ast.stmt,
-    right: ast.stmt,
-) -> bool:
-    """Whether two neighbours roll the same array, the left one without changing it."""
-    if id(left) not in units or id(right) not in units or not isinstance(left, ast.Assign):
-        return False
-    if isinstance(right, ast.For | ast.AugAssign) or len(left.targets) != 1:
-        return False
-    bases = {rolls.dotted(r.base) for s in (left, right) for r in units[id(s)][1]}
-    target = left.targets[0]
-    return len(bases) == 1 and isinstance(target, ast.Name) and {target.id} != bases
-
-
-def _names(
-    source: Source, holder: ast.AST, statement: ast.stmt, found: list[rolls.Roll]
-) -> tuple[ast.stmt, dict[str, tuple[int, ...]]] | None:
-    """The whole statement with the loops that bind the shifts, and what these loops go through."""
-    wanted = {s.name for roll in found for s in roll.shifts.values() if s.name is not None}
-    names: dict[str, tuple[int, ...]] = {}
-    for roll in found:
-        for above in tools.ancestors(source, roll.node):
-            if isinstance(above, ast.GeneratorExp):
-                names |= _comprehended(source, above)
-            elif isinstance(above, ast.stmt):
-                break
-    # sum(np.roll(u, i, 0) for i in (0, 1)) + np.roll(u, i, 1)    has two different i
-    if any(len(tools.stores(statement, name)) != 1 for name in wanted & set(names)):
-        return None
-    if any(not _in_generator(source, roll, names) for roll in found):
-        return None
-    unit = statement
-    for above in tools.ancestors(source, statement):
-        if wanted <= set(names):
-            return unit, names
-        if above is holder or not isinstance(above, ast.For | ast.If):
-            return None
-        if isinstance(above, ast.For):
-            values = rolls.constants(source, above.iter)
-            if values is None or not isinstance(above.target, ast.Name):
-                return None
-            # for i in (0, 1): i = 2 * i; total += np.roll(u, i, 0)
-            if len(tools.stores(above, above.target.id)) != 1:
-                return None
-            names.setdefault(above.target.id, values)
-            unit = above
-    return None
-
-
-def _comprehended(source: Source, node: ast.GeneratorExp) -> dict[str, tuple[int, ...]]:
-    """The variables of a generator expression that go through constants."""
-    found = {}
-    for part in node.generators:
-        values = rolls.constants(source, part.iter)
-        if values is not None and isinstance(part.target, ast.Name):
-            found[part.target.id] = values
-    return found
-
-
-def _in_generator(source: Source, roll: rolls.Roll, names: Mapping[str, tuple[int, ...]]) -> bool:
-    """Whether the generator variables a roll is shifted by are those of a generator around it."""
-    around = {
-        name
-        for above in tools.ancestors(source, roll.node)
-        if isinstance(above, ast.GeneratorExp)
-        for name in _comprehended(source, above)
-    }
-    used = {shift.name for shift in roll.shifts.values() if shift.name is not None}
-    return used & set(names) <= around
-
-
 # ------------------------------------------------------------------- guards
 def _rewrite(
     region: Region, scope: tools.Scope, group: Group, taken: set[str]
@@ -306,8 +207,8 @@ def _same_array_throughout(source: Source, scope: tools.Scope, group: Group) -> 
     # The second branch of an earlier rewrite holds the original for odd arrays.
     above = tools.parents(source)[group.statements[0]]
     if isinstance(above, ast.If) and group.statements[0] in above.orelse:
-        first = [n for part in above.body for n in ast.walk(part) if isinstance(n, ast.Call)]
-        if any(tools.numpy_function(source, call) == "pad" for call in first):
+        tests = {rolls.dotted(n) for n in ast.walk(above.test) if isinstance(n, ast.Attribute)}
+        if f"{base}.flags.c_contiguous" in tests:
             return False
     if not all(tools.is_builtin(source, name) for name in ("type", "min")):
         return False
@@ -457,11 +358,10 @@ def _emit(
         f"if type({base}) is {numpy}.ndarray and {base}.ndim == {ndim} "
         f'and {base}.dtype.kind in "{kinds}"'
     )
-    even = all(pair == (width, width) for pair in border)
-    pad = f"{width}" if even else repr(border)
+    copy = _wrapping(source, base, wrapped, border, terms, str(numpy), taken)
     lines = [
         f"{tests} and {base}.flags.c_contiguous and min({base}.shape) >= {width}:",
-        *_wrapping(source, base, wrapped, pad, terms, unit, str(numpy), taken),
+        *[unit + line for line in copy],
         *[unit + line if line else "" for line in changed],
         "else:",
         *original,
@@ -488,24 +388,30 @@ def _wrapping(
     source: Source,
     base: str,
     wrapped: str,
-    pad: str,
+    border: Border,
     terms: int | None,
-    unit: str,
     numpy: str,
     taken: set[str],
 ) -> list[str]:
-    comment = f"{unit}# one copy with its border wrapped round, instead of one for every np.roll"
-    if terms is None:
-        return [comment, f'{unit}{wrapped} = {numpy}.pad({base}, {pad}, mode="wrap")']
-    small = free_name(source, f"{base.rpartition('.')[2]}_is_small", taken)
-    taken.add(small)
+    """The statements that make the copy."""
+    lines = []
+    dtype = f"{base}.dtype"
+    if terms is not None:
+        stem = base.rpartition(".")[2]
+        small = free_name(source, f"{stem}_is_small", taken)
+        dtype = free_name(source, f"{stem}_dtype", taken)
+        taken |= {small, dtype}
+        lines += [
+            f"# sums of {terms} cells up to {255 // terms} fit into single bytes",
+            f'{small} = {base}.dtype.kind in "iu" and {base}.itemsize > 1',
+            f"{small} = {small} and {base}.min() >= 0 and {base}.max() <= {255 // terms}",
+            f"{dtype} = {numpy}.uint8 if {small} else {base}.dtype",
+        ]
     return [
-        f"{unit}# sums of {terms} cells up to {255 // terms} fit into single bytes",
-        f'{unit}{small} = {base}.dtype.kind in "iu" and {base}.itemsize > 1',
-        f"{unit}{small} = {small} and {base}.min() >= 0 and {base}.max() <= {255 // terms}",
-        comment,
-        f"{unit}{wrapped} = {base}.astype({numpy}.uint8) if {small} else {base}",
-        f'{unit}{wrapped} = {numpy}.pad({wrapped}, {pad}, mode="wrap")',
+        *lines,
+        "# one copy with its border wrapped round, instead of one for every np.roll",
+        f"{wrapped} = {numpy}.empty({extents(base, border)}, {dtype})",
+        *wrap_border(base, wrapped, border),
     ]
 
 

@@ -95,6 +95,12 @@ def test_a_loop_at_module_level_sees_the_inputs() -> None:
     assert region.observation is not None and region.observation.values["xs"].maximum == 2.5
 
 
+def test_module_code_runs_as_the_main_program() -> None:
+    text = 'if __name__ == "__main__":\n    for v in xs:\n        t = v\n'
+    region = chain_for(text, None, inputs="xs = [1.5]")[0]
+    assert region.observation is not None and region.observation.entries == 1
+
+
 def test_a_loop_that_raises_was_still_observed() -> None:
     text = "def f(a):\n    for i in range(9):\n        a[i] = 1\n"
     region = region_for(text, "f", ([0],))

@@ -369,7 +369,7 @@ def test_import_edit(text: str, local: str, result: str | None) -> None:
     "text",
     [
         "np = 3\n",
-        "def f(np):\n    return np\n",
+        "def f(np):\n    pass\n",
         "for np in range(3): pass\n",
         "import networkx as np\n",
         "try:\n    import numpy as np\nexcept ImportError:\n    np = None\n",

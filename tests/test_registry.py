@@ -14,7 +14,18 @@ from rich.console import Console
 import gpuadvise.rules
 from gpuadvise.api import Ignores, Rewrites
 from gpuadvise.errors import UsageProblem
-from gpuadvise.registry import Rule, RuleError, explain, find, load, page, read_rule, rules, table
+from gpuadvise.registry import (
+    Rule,
+    RuleError,
+    explain,
+    find,
+    load,
+    names,
+    page,
+    read_rule,
+    rules,
+    table,
+)
 
 GOOD = '''"""Replace ``x += 1`` loops.
 
@@ -155,6 +166,10 @@ def test_every_bundled_file_is_a_rule() -> None:
     folder = Path(gpuadvise.rules.__file__ or "").parent
     files = [p.name for p in folder.glob("*.py") if not p.name.startswith("_")]
     assert sorted(rule.path.name for rule in rules()) == sorted(files)
+
+
+def test_names_need_no_loading() -> None:
+    assert names() == {rule.code: rule.name for rule in rules()}
 
 
 def test_find_by_code_and_name() -> None:

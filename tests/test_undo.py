@@ -71,8 +71,10 @@ def test_a_file_that_changed_since_the_analysis_stops_everything(project: Path) 
     read = sources(a, b)
     b.write_bytes(b"edited = True\n")
     before = contents(project)
+    os.utime(a, ns=(0, 0))
     with pytest.raises(Changed, match=r"b\.py has changed since it was analysed"):
         apply(patched(a, b), read)
+    assert a.stat().st_mtime_ns == 0  # not even written and taken back
     b.unlink()
     with pytest.raises(Changed, match=r"b\.py cannot be read any more"):
         apply(patched(a, b), read)
@@ -199,6 +201,23 @@ def test_nothing_is_left_beside_the_files(project: Path) -> None:
     apply(patched(a), sources(a))
     undo(project)
     assert sorted(path.name for path in project.iterdir()) == ["a.py", "b.py"]
+
+
+def test_nothing_is_left_beside_a_file_that_could_not_be_replaced(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = project / "a.py"
+    read = sources(a)
+    real = Path.replace
+
+    def replace(self: Path, target: Path) -> Path:
+        if target == a:
+            raise PermissionError(1, "Operation not permitted", str(target))
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    apply(patched(a), read)  # written in place instead
+    assert contents(project) == {"a.py": b"x = 2\r\n", "b.py": b"x = 'b.py'\r\n"}
 
 
 def test_an_unusable_state_folder_stops_apply(

@@ -19,8 +19,8 @@ from .nb_state import fail
 from .nb_values import (
     INT64_MAX,
     INT64_MIN,
+    Items,
     Num,
-    Sequence_,
     Target,
     Unsupported,
     Value,
@@ -30,12 +30,13 @@ from .nb_values import (
     hull,
     intersect,
     monotone,
+    number,
 )
 
 if TYPE_CHECKING:
     from .nb_eval import Evaluator
 
-_TOTAL = frozenset("atan tanh erf erfc fabs degrees radians asinh".split())
+_TOTAL = frozenset(["atan", "tanh", "erf", "erfc", "fabs", "degrees", "radians", "asinh"])
 """``math`` functions that raise for no float."""
 _TWO_TOTAL = frozenset({"atan2", "copysign"})
 _SAFE_BELOW = {"exp": 709.0, "expm1": 709.0, "sinh": 709.0, "cosh": 709.0}
@@ -53,12 +54,42 @@ _FINITE = frozenset({"sin", "cos", "tan"})
 _PREDICATES = frozenset({"isnan", "isinf", "isfinite"})
 _TO_INT = frozenset({"floor", "ceil", "trunc"})
 
-_NUMPY_EXACT = frozenset("sqrt abs absolute fabs floor ceil rint trunc sign square".split())
+_NUMPY_EXACT = frozenset(
+    ["sqrt", "abs", "absolute", "fabs", "floor", "ceil", "rint", "trunc", "sign", "square"]
+)
 _NUMPY_LAST_DIGIT = frozenset(
-    "sin cos tan exp log log2 log10 log1p expm1 tanh sinh cosh arctan arcsin arccos".split()
+    [
+        "sin",
+        "cos",
+        "tan",
+        "exp",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "expm1",
+        "tanh",
+        "sinh",
+        "cosh",
+        "arctan",
+        "arcsin",
+        "arccos",
+    ]
 )
 _NUMPY_CASTS = frozenset(
-    "float64 float32 int64 int32 int16 int8 uint8 uint16 uint32 bool_ complex128".split()
+    [
+        "float64",
+        "float32",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "uint16",
+        "uint32",
+        "bool_",
+        "complex128",
+    ]
 )
 
 
@@ -99,9 +130,7 @@ def _len(self: Evaluator, node: ast.Call) -> Num:
     match [self.value(a) for a in node.args]:
         case [View() as view]:
             return self.extent(view, 0)
-        case [Sequence_(items=items)]:
-            from .nb_eval import number
-
+        case [Items(items=items)]:
             return number(len(items))
     raise Unsupported(f"`{ast.unparse(node)}` has no compiled form", node.lineno)
 
@@ -152,7 +181,7 @@ def _abs(self: Evaluator, node: ast.Call, value: Num, type_: Scalar) -> Num:
             return Num(type_, INT64_MIN, INT64_MAX)
         if compiled(type_) != "int64":
             raise Unsupported(f"abs() of {value.type} may wrap", node.lineno)
-    return self._fits(replace(absolute(value, type_), nan=value.nan), node)
+    return self.fits(replace(absolute(value, type_), nan=value.nan), node)
 
 
 def _extreme(name: str, node: ast.Call, values: list[Num], type_: Scalar) -> Num:
@@ -186,13 +215,13 @@ def _to_int(
 ) -> Num:
     if value.type.kind is not Kind.FLOAT:
         form = value.form if value.type.kind is Kind.INT else None
-        return self._fits(Num(type_, value.low, value.high, form=form), node)
+        return self.fits(Num(type_, value.low, value.high, form=form), node)
     if not value.bounded or not value.within(-(2.0**62), 2.0**62):
         # int(1e300) is a large int and int(nan) raises; compiled code returns garbage
         text = f"`{ast.unparse(node)}` may be NaN or beyond 64 bits"
         fail(self.state, text, node)
         return Num(type_, -(2**62), 2**62)
-    rounding = {"floor": math.floor, "ceil": math.ceil}.get(getattr(function, "__name__", ""), None)
+    rounding = {"floor": math.floor, "ceil": math.ceil}.get(getattr(function, "__name__", ""))
     return monotone(value, type_, rounding or (round if function is round else math.trunc))
 
 

@@ -239,6 +239,9 @@ def _implies(first: Affine, second: Affine) -> bool:
 
 
 def _symbol_text(symbol: str, found: Analysed, names: Names) -> str:
+    for path, param in names.params.items():
+        if found.state.find(path) == symbol:
+            return param  # n, rather than the extent it is proved to be
     extent = extent_of(symbol)
     if extent is None:
         return names.params[symbol]
@@ -263,7 +266,8 @@ def _ranges(result: Guards, found: Analysed, names: Names, evidence: str) -> Non
         low_text, high_text = _bound(low), _bound(high)
         numpy = names.numpy
         result.ask(
-            f"{size} and {low_text} <= {numpy}.min({param}) and {numpy}.max({param}) <= {high_text}",
+            f"{size} and {low_text} <= {numpy}.min({param})"
+            f" and {numpy}.max({param}) <= {high_text}",
             f"{path} holds values within [{low_text}, {high_text}]",
             evidence,
         )

@@ -44,9 +44,7 @@ def only_exceeded(loop: ast.For | ast.While, name: str) -> bool:
     ``worst = max(worst, d)``, or ``if d > worst: worst = d``. Then an unchanged value means that it
     was never assigned: what ``float`` or ``float64`` it was at entry, it still is.
     """
-    stores = [
-        n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name and _stored(n)
-    ]
+    stores = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name and _stored(n)]
     proper = [n for n in ast.walk(loop) if isinstance(n, ast.stmt) and _exceeds(n, name)]
     directions = {_exceeds(n, name) for n in proper}
     return len(stores) == len(proper) > 0 and len(directions) == 1

@@ -55,7 +55,7 @@ def power(
     if type_.is_python and result.high is None:
         _checked(self, node, left_node, right_node, at)
         result = replace(result, nan=left.nan)
-    if whole and int(exponent) % 2 == 0 or (left.low is not None and left.low >= 0):  # type: ignore[arg-type]
+    if (whole and int(exponent) % 2 == 0) or (left.low is not None and left.low >= 0):  # type: ignore[arg-type]
         low = 0.0 if result.low is None else max(0.0, result.low)
         result = replace(result, low=low)
     return result
@@ -136,11 +136,11 @@ def _int_power(self: Evaluator, left: Num, right: Num, at: ast.AST) -> Num:
         size = max(abs(left.low), abs(left.high), 1)
         if right.high * (int(size).bit_length()) < 4096:
             top = int(size) ** int(right.high)
-            low = 0 if left.low >= 0 or right.low == right.high and right.high % 2 == 0 else -top
+            low = 0 if left.low >= 0 or (right.low == right.high and right.high % 2 == 0) else -top
             result = Num(type_, low, top)
     if type_ != PY_INT and (result.high is None or result.high >= 2**63):
         raise Unsupported("a power of NumPy integers that may wrap", getattr(at, "lineno", None))
-    return self._fits(result, at)
+    return self.fits(result, at)
 
 
 def _complex_power(
@@ -155,10 +155,9 @@ def _complex_power(
     if literal(right_node) != 2 or node is None:
         raise Unsupported("a power of complex numbers other than the square", line)
     high = None if left.high is None else float(left.high) ** 2 * (1 + 1e-9)
-    if left.type.is_python:
+    if left.type.is_python and self.state.recording:
         # CPython squares in its own way, and raises OverflowError
-        if self.state.recording:
-            self.state.checked["complex_square"] = "**"
-            self.state.may_raise = True
-            self.state.infix_call(node, left_node, right_node, "\0fn.complex_square", drop=True)
+        self.state.checked["complex_square"] = "**"
+        self.state.may_raise = True
+        self.state.infix_call(node, left_node, right_node, "\0fn.complex_square", drop=True)
     return Num(left.type, 0.0, high, nan=high is None)

@@ -41,7 +41,7 @@ def refine(ev: Evaluator, test: ast.expr, truth: bool) -> bool:
             return refine(ev, operand, not truth)
         case ast.BoolOp(op=op, values=values):
             if isinstance(op, ast.And) is truth:
-                return all([refine(ev, v, truth) for v in values])
+                return False not in [refine(ev, v, truth) for v in values]
             return True
         case ast.Compare(left=left, ops=ops, comparators=comparators):
             nodes = [left, *comparators]

@@ -10,14 +10,38 @@ from dataclasses import replace
 
 from ..loopnest.affine import extent_symbol, variable
 from ..loopnest.ir import PY_FLOAT, PY_INT, Const, Dim, Kind, Nest, Scalar, Var
-from ..loopnest.scope import Literal, Module, dotted, local_names
+from ..loopnest.scope import Literal, dotted, local_names
 from ..loopnest.typing_rules import scalar_of, scalar_of_dtype
 from ..model import Region, ValueInfo
 from .nb_state import Assumption, State
-from .nb_values import Num, Sequence_, Target, Unsupported, Value, View, compiled, dtype_range, free
+from .nb_values import (
+    Items,
+    Num,
+    Target,
+    Unsupported,
+    Value,
+    View,
+    compiled,
+    dtype_range,
+    free,
+    number,
+)
 
 SUPPORTED = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex128".split()
+    [
+        "bool",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float32",
+        "float64",
+        "complex128",
+    ]
 )
 _MODULE_CONSTANTS: Mapping[str, float] = {
     "math.pi": math.pi,
@@ -31,15 +55,14 @@ _UNBOUNDED = frozenset({"math.inf", "numpy.inf", "math.nan", "numpy.nan"})
 
 def constant_value(literal: Literal | tuple[object, ...]) -> Value:
     """A literal number or a table of them."""
-    from .nb_eval import number
 
     if isinstance(literal, tuple):
-        return Sequence_(tuple(constant_value(item) for item in literal))  # type: ignore[arg-type]
+        return Items(tuple(constant_value(item) for item in literal))  # type: ignore[arg-type]
     return number(literal)
 
 
 class Scope:
-    """Names of the user's loop, or of a helper called in it. ``env`` changes statement by statement."""
+    """Names of the user's loop, or of a helper; ``env`` changes statement by statement."""
 
     def __init__(
         self,
@@ -53,7 +76,8 @@ class Scope:
         self.env = env
         self.helper = helper
         self.maybe: set[str] = set()
-        self.depth = 0
+        self.stack: tuple[str, ...] = ()
+        """Helpers under way, outermost first."""
         self.locals = local_names(function)
 
     # ------------------------------------------------------------- reading
@@ -74,7 +98,7 @@ class Scope:
         if root in self.locals or root in self.env:
             parts = path.split(".")
             prefixes = (".".join(parts[:k]) for k in range(1, len(parts)))
-            if any(isinstance(self.env.get(p), Num | View | Sequence_) for p in prefixes):
+            if any(isinstance(self.env.get(p), Num | View | Items) for p in prefixes):
                 return None  # self.u.shape: an attribute of something known
             raise Unsupported(f"nothing was observed of {path}", node.lineno)
         return self._global(path, node)
@@ -162,7 +186,7 @@ def observed(region: Region, path: str) -> ValueInfo:
 
 
 def rounded_range(info: ValueInfo, type_: Scalar) -> tuple[int | float | None, int | float | None]:
-    """The observed range, outwards to powers of two; 0 stays the lower end of what is not negative."""
+    """The observed range, outwards to powers of two; what is not negative stays so."""
     low, high = info.minimum, info.maximum
     if low is None or high is None or type_.kind not in (Kind.INT, Kind.FLOAT):
         return None, None
@@ -209,8 +233,6 @@ def _entry_number(
     value = replace(free(type_), entry=True)
     known = literal_of(region, path)
     if known is not None:
-        from .nb_eval import number
-
         value = replace(number(known), entry=True)
     elif type_ == PY_INT:
         limit = 2**assumption.int_bits

@@ -140,9 +140,9 @@ class State:
         function: str,
         drop: bool = False,
     ) -> None:
-        """``a ** b`` becomes ``function(a, b)``, or ``function(a)`` if the right side is dropped."""
+        """``a ** b`` becomes ``function(a, b)``; ``function(a)`` if the right side is dropped."""
         _, left_end = self.source.span(left)
-        right_start, right_end = self.source.span(right)
+        right_start, _ = self.source.span(right)
         _, end = self.source.span(node)
         between = self.source.data[left_end:right_start].decode("utf-8")
         # closing parentheses of the left side come before the operator, opening ones after it

@@ -135,13 +135,13 @@ def checked_helper(key: str, name: str, spelled: str, decorator: str) -> str:
     head = f"{decorator}\ndef {name}"
     if key in _DOMAIN_TESTS:
         return (
-            f'{head}(x):\n    """{spelled} with its ValueError, which compiled code leaves out."""\n'
+            f'{head}(x):\n    """{spelled} with its ValueError, which numba leaves out."""\n'
             f'    if {_DOMAIN_TESTS[key]}:\n        raise ValueError("math domain error")\n'
             f"    return {spelled}(x)\n"
         )
     if key in ("sin", "cos", "tan"):
         return (
-            f'{head}(x):\n    """{spelled} with its ValueError, which compiled code leaves out."""\n'
+            f'{head}(x):\n    """{spelled} with its ValueError, which numba leaves out."""\n'
             f'    if x - x != 0.0 and x == x:\n        raise ValueError("math domain error")\n'
             f"    return {spelled}(x)\n"
         )
@@ -175,7 +175,7 @@ def checked_helper(key: str, name: str, spelled: str, decorator: str) -> str:
             "    return size\n"
         )
     return (
-        f'{head}(x):\n    """{spelled} with its OverflowError, which compiled code leaves out."""\n'
+        f'{head}(x):\n    """{spelled} with its OverflowError, which numba leaves out."""\n'
         f"    result = {spelled}(x)\n"
         "    if result - result != 0.0 and x - x == 0.0:\n"
         '        raise OverflowError("math range error")\n'

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ..loopnest.affine import Affine
-from ..loopnest.ir import Kind, Scalar
+from ..loopnest.affine import Affine, constant
+from ..loopnest.ir import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Kind, Scalar
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
@@ -89,7 +89,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Sequence_:
+class Items:
     """A tuple or list of constants written in the text: ``((-1, 0), (0, 1))``."""
 
     items: tuple[Value, ...]
@@ -104,7 +104,7 @@ class Target:
     """User functions: the name at the call site."""
 
 
-Value: TypeAlias = Num | View | Sequence_ | Target
+Value: TypeAlias = Num | View | Items | Target
 
 
 def _finite(bound: Bound) -> bool:
@@ -295,3 +295,18 @@ def intersect(value: Num, low: Bound, high: Bound) -> Num:
     new_low = low if value.low is None else value.low if low is None else max(low, value.low)
     new_high = high if value.high is None else value.high if high is None else min(high, value.high)
     return replace(value, low=new_low, high=new_high)
+
+
+# ------------------------------------------------------------------ literals
+_PYTHON = {bool: PY_BOOL, int: PY_INT, float: PY_FLOAT, complex: PY_COMPLEX}
+
+
+def number(value: bool | int | float | complex) -> Num:
+    """A literal."""
+    type_ = _PYTHON[type(value)]
+    if isinstance(value, complex):
+        return Num(type_, 0.0, abs(value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return Num(type_, nan=math.isnan(value))
+    form = constant(value) if type(value) is int else None
+    return Num(type_, int(value) if isinstance(value, bool) else value, value, form=form)

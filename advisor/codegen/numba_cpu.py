@@ -1,8 +1,8 @@
 """The numba back end for CPUs: the user's loop, outlined and compiled.
 
 The loop statement becomes a function of its own in front of the code that holds it; its body stays
-the user's text. What was only observed is asked in a small wrapper, which else runs the same loop in
-Python.
+the user's text. What was only observed is asked in a small wrapper, which else runs the same loop
+in Python.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..edits import PatchError
 from ..loopnest.affine import extent_of
 from ..loopnest.ir import Kind, Nest, Scalar
-from ..loopnest.scope import own_nodes
+from ..loopnest.scope import dotted, own_nodes
 from ..model import Basis, Condition, Edit, Exactness, Match, Refusal, Region
 from ..names import free_name, from_import_edit, import_edit
 from .nb_analyse import Analysed, analyse_region
@@ -84,6 +84,8 @@ class _Signature:
     name: str
     params: tuple[str, ...]
     returns: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    """Whether the loop assigned the variable whose type hangs on it; returned last."""
 
 
 class _Emission:
@@ -106,11 +108,15 @@ class _Emission:
         model = self._error_model()
         names = self._names()
         checks = guards(self.found, names, self.parallel)
+        flagged = [
+            n for n in self.found.live_out if self._undecided(n) and not self._keeps_entry(n)
+        ]
         decorator = self._decorator(names, model)
         kernel = _Signature(
             self._free(f"_{self._owner()}_kernel"),
             (*names.params.values(), *names.arguments.values()),
             tuple(names.params.get(n, n) for n in self.found.live_out),
+            tuple(self._free_param(f"{names.params.get(n, n)}_set", names.params) for n in flagged),
         )
         self._list_helpers(checks, names)
         parts = self._checked(names)
@@ -118,7 +124,7 @@ class _Emission:
         parts.append(self._kernel(kernel, names, decorator))
         exponents = [self._spelled(t, names) for t in self.state.exponents.values()]
         call = f"{kernel.name}({', '.join([*names.params, *exponents])})"
-        flavoured = len(kernel.returns) > 1 and self._flavoured()
+        flavoured = (len(kernel.returns) > 1 and self._flavoured()) or bool(kernel.flags)
         kept = self._result_names(kernel) != kernel.returns
         if checks.tests or checks.before or flavoured or kept:
             wrapper, text = self._wrapper(kernel, names, checks, exponents)
@@ -321,10 +327,32 @@ class _Emission:
         lines = [decorator, f"def {kernel.name}({', '.join(kernel.params)}):"]
         lines.append(f'{LEVEL}"""{self._docstring()}"""')
         lines += [f"{LEVEL}{ast.unparse(s)}" for s in self.state.preamble.values()]
+        lines += [f"{LEVEL}{flag} = False" for flag in kernel.flags]
+        edits += self._flag_edits(kernel, names)
         lines.append(body_text(self.source, loop, edits, names))
         if kernel.returns:
-            lines.append(f"{LEVEL}return {', '.join(kernel.returns)}")
+            lines.append(f"{LEVEL}return {', '.join((*kernel.returns, *kernel.flags))}")
         return "\n".join(lines) + "\n"
+
+    def _flag_edits(self, kernel: _Signature, names: Names) -> list[TextEdit]:
+        """``energy_set = True`` below every assignment of ``energy``."""
+        flags = {flag.rpartition("_set")[0]: flag for flag in kernel.flags}
+        found = []
+        for node in ast.walk(self.region.loop):
+            if not isinstance(node, ast.Assign | ast.AugAssign):
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in (t for one in targets for t in ast.walk(one)):
+                path = dotted(target) if isinstance(target, ast.Name | ast.Attribute) else None
+                flag = flags.get(names.params.get(path or "", path or ""))
+                if flag is not None and isinstance(target.ctx, ast.Store):  # type: ignore[attr-defined]
+                    _, end = self.source.span(node)
+                    line = self.source.lines[node.lineno - 1]
+                    blank = line[: len(line) - len(line.lstrip())]
+                    alone = len(blank.encode()) == node.col_offset
+                    text = f"\n{blank}{flag} = True" if alone else f"; {flag} = True"
+                    found.append(TextEdit(end, 3 * 10**9, end, text))
+        return found
 
     def _docstring(self) -> str:
         function = self.region.function
@@ -359,7 +387,7 @@ class _Emission:
         elif len(kernel.returns) == 1 and not checks.after and results == kernel.returns:
             return [f"{LEVEL}return {self._with_flavour(call, names)}"]
         else:
-            body = [f"{', '.join(results)} = {call}"]
+            body = [f"{', '.join((*results, *kernel.flags))} = {call}"]
         raises = (
             self.state.may_raise or self.state.unchecked or self.state.division.python
         ) and checks.after
@@ -407,10 +435,17 @@ class _Emission:
         result = text
         if not value.type.is_python:
             result = f"{type_name(value.type, names.numpy if names else 'np')}({text})"
-        if names and value.also and self._keeps_entry(path):
+        if names and value.also:
             old = names.params[path]
-            return f"{old} if {text} == {old} else {result}"
+            if self._keeps_entry(path):
+                return f"{old} if {text} == {old} else {result}"
+            return f"{result} if {old}_set else {old}"
         return result
+
+    def _undecided(self, path: str) -> bool:
+        """The type after the loop hangs on whether an iteration assigned it."""
+        value = self.found.env[path]
+        return isinstance(value, Num) and bool(value.also)
 
     def _keeps_entry(self, path: str) -> bool:
         """``worst = max(worst, d)``: the value at entry, with its type, if nothing exceeds it."""
@@ -420,9 +455,7 @@ class _Emission:
         """Results whose old value is still needed get names of their own."""
         names = []
         for path, name in zip(self.found.live_out, kernel.returns, strict=True):
-            value = self.found.env[path]
-            kept = isinstance(value, Num) and value.also and self._keeps_entry(path)
-            names.append(f"new_{name}" if kept else name)
+            names.append(f"new_{name}" if self._undecided(path) else name)
         return tuple(names)
 
     def _with_flavour(self, call: str, names: Names) -> str:
@@ -462,11 +495,6 @@ class _Emission:
                     "numba",
                 )
             )
-        for name in self.found.live_out:
-            value = self.found.env[name]
-            if isinstance(value, Num) and value.also and not self._keeps_entry(name):
-                text = f"{name} is assigned in the loop, so that it is {value.type} afterwards"
-                found.append(Condition(text, Basis.ASSUMED))
         return found
 
     def _numpy_types(self) -> list[Scalar]:

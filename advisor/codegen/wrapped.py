@@ -34,6 +34,40 @@ class Group:
         return rolls.dotted(self.rolled[0].base) or ""
 
 
+# ------------------------------------------------------------------ the copy
+def extents(base: str, border: Border) -> str:
+    """The shape of the copy, as text."""
+    grown = {before + after for before, after in border}
+    if len(grown) == 1 and len(border) > 1:
+        return f"[n + {grown.pop()} for n in {base}.shape]"
+    each = [f"{base}.shape[{axis}] + {sum(pair)}" for axis, pair in enumerate(border)]
+    return ", ".join(each) if len(each) == 1 else f"({', '.join(each)})"
+
+
+def wrap_border(base: str, wrapped: str, border: Border) -> list[str]:
+    """Statements that fill the copy: the inside, then one axis after the other, corners last."""
+    inside = [_between(before, after) for before, after in border]
+    lines = [f"{wrapped}[{', '.join(inside)}] = {base}"]
+    for axis, (before, after) in enumerate(border):
+        for edge, opposite in _edges(before, after):
+            index = [":"] * axis + ["{}"] + inside[axis + 1 :]
+            place = f"{wrapped}[{', '.join(index)}]"
+            lines.append(f"{place.format(edge)} = {place.format(opposite)}")
+    return lines
+
+
+def _between(before: int, after: int) -> str:
+    return f"{before or ''}:{f'-{after}' if after else ''}"
+
+
+def _edges(before: int, after: int) -> Iterator[tuple[str, str]]:
+    """Where the border lies along an axis, and which cells of the inside it repeats."""
+    if before:
+        yield f":{before}", f"-{before + after}:{f'-{after}' if after else ''}"
+    if after:
+        yield f"-{after}:", f"{before or ''}:{before + after}"
+
+
 # ----------------------------------------------------------------- statements
 def whole_lines(source: Source, first: ast.stmt, last: ast.stmt) -> tuple[int, int]:
     """From the start of the first statement's line to the end of the last one's, comments too."""

@@ -83,9 +83,11 @@ def merge(
     for (file, number), time in lines.items():
         scope = program.owner(file, number)
         by_scope.setdefault(scope, []).append(_line(program, scope, time))
-    if sampled is not None and sampled.samples > 0 and sampled.functions:
+    if sampled is not None and sampled.functions:
         functions = tuple(_named(program, f) for f in sampled.functions)
         method = "scalene (functions) and line_profiler (lines)"
+        if sampled.samples == 0:
+            method = "line_profiler"
     else:
         functions = _functions_from_lines(by_scope)
         method = "line_profiler"

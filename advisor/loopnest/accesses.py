@@ -126,9 +126,9 @@ def accumulation(statement: Stmt) -> tuple[str | None, Load | None]:
         case Store(array=array, index=index, value=Call(function="min" | "max" as op, args=args)):
             if len(args) == 2:
                 for old, rest in (args, args[::-1]):
-                    if isinstance(old, Load) and old.array == array and old.index == index:
-                        if not _reads_element(rest, old):
-                            return op, old
+                    same = isinstance(old, Load) and old.array == array and old.index == index
+                    if same and isinstance(old, Load) and not _reads_element(rest, old):
+                        return op, old
     return None, None
 
 
@@ -238,8 +238,12 @@ def scalar_roles(nest: Nest, loop: For | While) -> Roles:
     recurrence: tuple[str, int] | None = None
     private: set[str] = set()
     companions: dict[str, tuple[str, int]] = {}
+    elsewhere = _written_outside(nest, loop)
     for name in written:
-        if name not in exposure.exposed:
+        # Invented names hold a value of one trip only, if they are not set up before the loop:
+        # a helper's result is set on every path on which it is read.
+        fresh = name in nest.invented and name not in elsewhere
+        if name not in exposure.exposed or fresh:
             private.add(name)
             continue
         found = updates.get(name)
@@ -258,6 +262,13 @@ def scalar_roles(nest: Nest, loop: For | While) -> Roles:
             last.discard(name)
     return Roles(
         frozenset(private), frozenset(last), tuple(accumulators), recurrence, _leaves(loop.body)
+    )
+
+
+def _written_outside(nest: Nest, loop: For | While) -> frozenset[str]:
+    inside = {id(s) for s in statements(loop.body)}
+    return frozenset(
+        s.name for s in statements((nest.root,)) if isinstance(s, Assign) and id(s) not in inside
     )
 
 

@@ -7,6 +7,7 @@ these cannot decide counts as a dependence.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -175,7 +176,7 @@ def _loop_facts(nest: Nest, loop: For | While, subscripts: Subscripts) -> LoopFa
             line,
         )
     distances: list[int] = []
-    array, found, sums = _arrays(nest, loop, subscripts, distances)
+    array, sums = _arrays(nest, loop, subscripts, distances)
     accumulators += sums
     carried = carried or array
     verdict: LoopVerdict
@@ -189,12 +190,13 @@ def _loop_facts(nest: Nest, loop: For | While, subscripts: Subscripts) -> LoopFa
 
 
 def _name(loop: For | While) -> str:
-    return loop.index if isinstance(loop, For) else "the loop"
+    """The loop variable as the user wrote it."""
+    return ast.unparse(loop.node.target) if isinstance(loop.node, ast.For) else "the loop"
 
 
 def _arrays(
     nest: Nest, loop: For | While, subscripts: Subscripts, distances: list[int]
-) -> tuple[Carried | None, list[Access], list[Accumulator]]:
+) -> tuple[Carried | None, list[Accumulator]]:
     """The first carried dependence through an array, and accumulations into elements."""
     accesses = accesses_in(nest, loop.body)
     by_array: dict[str, list[Access]] = {}
@@ -216,7 +218,7 @@ def _arrays(
                 f"{one} and {two} shared memory, and one of them is written",
                 next(a.line for a in by_array[one]),
             )
-    return first, accesses, sums
+    return first, sums
 
 
 def _sums(loop: For | While, meeting: list[Access], subscripts: Subscripts) -> list[Accumulator]:

@@ -85,8 +85,6 @@ def index_in_bounds(index: Expr, array: str, axis: int, nest: Nest, at: Stmt | N
     if cyclic is not None:
         # x % n is in [0, n) for n > 0, and raises for n == 0
         positive = facts.at_least(cyclic.modulus, 1, at)
-        if isinstance(positive, Unknown):
-            positive = facts.not_entered_unless(cyclic.modulus, at)
         return both(positive, facts.at_least(extent - cyclic.modulus, 0, at))
     form = affine(index, facts.definitions)
     if form is None:
@@ -169,16 +167,16 @@ class Facts:
                 found[loop.index] = self.loop_bounds(loop)
         return found
 
-    def not_entered_unless(self, form: Affine, at: Stmt | None) -> Fact:
-        """``form >= 1`` because else a loop around the statement would make no trip."""
+    def follows_from_trips(self, form: Affine, at: Stmt | None) -> bool:
+        """``form >= 0`` because a loop around the statement makes a trip: start < stop."""
         for loop in self.around.get(id(at), ()):
-            if isinstance(loop, For) and loop.values is None and loop.step > 0:
-                low = affine(loop.start, self.definitions)
-                for high in self.corners(loop.stop, "min"):
-                    # start < stop holds inside: stop - start >= 1
-                    if low is not None and self.canonical(form) == self.canonical(high - low):
-                        return Proved()
-        return Unknown()
+            if not isinstance(loop, For) or loop.values is not None or loop.step < 0:
+                continue
+            low = affine(loop.start, self.definitions)
+            for high in self.corners(loop.stop, "min"):
+                if low is not None and self.never_negative(self.canonical(form - high + low + 1)):
+                    return True
+        return False
 
     # -------------------------------------------------------------- symbols
     def canonical(self, form: Affine) -> Affine:
@@ -259,6 +257,8 @@ class Facts:
         for rest in rests:
             if self.never_negative(rest):
                 return Proved()
+        if self.follows_from_trips(form - least, at):
+            return Proved()
         for rest in rests:
             seen = self._seen(rest)
             if seen is not None:

@@ -143,6 +143,13 @@ class _Lowered:
         for node in (self.loop, *own_nodes(self.loop)):
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
                 found.add(ast.unparse(node))
+        for helper in self.functions.values():
+            # methods that are inlined assign attributes of the same object
+            for node in ast.walk(helper):
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                    path = ast.unparse(node)
+                    if path in self.observation.values:
+                        found.add(path)
         return frozenset(found)
 
     def entry(self, state: CallLowering) -> Env:
@@ -201,7 +208,21 @@ class _Lowered:
             relies_on=tuple(state.relies),
         )
         self.check_obligations(nest, state)
+        self.check_attributes(nest)
         return nest
+
+    def check_attributes(self, nest: Nest) -> None:
+        """Two paths may be one attribute: ``self.x += other.x`` with ``other is self``."""
+        paths = sorted(n for n in {*nest.privates, *nest.scalars} if "." in n)
+        for written in (p for p in paths if p in nest.privates):
+            attribute = written.rpartition(".")[2]
+            for other in paths:
+                if other != written and other.rpartition(".")[2] == attribute:
+                    raise Stop(
+                        f"{written} is assigned and {other} may be the same attribute",
+                        self.loop.lineno,
+                        "copy one of them into a local variable before the loop",
+                    )
 
     def may_be_read(self, name: str, after: frozenset[str] | None, state: CallLowering) -> bool:
         """Whether someone may read the private after the nest; attributes outlive it."""
@@ -331,9 +352,8 @@ class _Lowered:
         assert isinstance(left, Expr) and isinstance(right, Expr)
         if right.type.kind is Kind.INT:
             return
-        if isinstance(right, Const) and isinstance(right.value, float):
-            if right.value.is_integer():
-                return
+        if isinstance(right, Const) and float(right.value.real).is_integer():
+            return
         if not right.type.is_python:
             return
         low = interval(left, nest, observed=Observed.EVERYTHING).low
@@ -348,7 +368,7 @@ def _touched(root: For | While) -> tuple[set[str], set[str], set[str]]:
     written: set[str] = set()
     seen: set[str] = set()
     for statement in statements((root,)):
-        if isinstance(statement, Store) or isinstance(statement, Append):
+        if isinstance(statement, (Store, Append)):
             written.add(statement.array)
         for top in expressions(statement):
             for expr in walk(top):
@@ -359,7 +379,9 @@ def _touched(root: For | While) -> tuple[set[str], set[str], set[str]]:
                 elif isinstance(expr, UserCall):
                     read.update(a for a in expr.args if isinstance(a, str))
     appended = {s.array for s in statements((root,)) if isinstance(s, Append)}
-    return read, written, (read | written | seen) - appended
+    stored = {s.array for s in statements((root,)) if isinstance(s, Store)}
+    # a list that is also read, stored to or measured is not only appended to
+    return read, written, read | stored | seen | (written - appended)
 
 
 def _aliases(observation: SiteObservation, names: set[str]) -> dict[str, tuple[str, ...]]:

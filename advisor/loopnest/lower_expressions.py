@@ -271,9 +271,8 @@ class ExpressionLowering:
         if head in self.frame.names:
             return None
         info = self.observation.values.get(path)
-        if info is not None and info.kind in ("function", "module", "class", "object"):
-            if info.target:
-                return _canonical_target(info.target)
+        if info is not None and info.target and info.kind != "mixed":
+            return _canonical_target(info.target)
         info = self.observation.values.get(head)
         base: str | None = None
         if info is not None and info.kind in ("module", "function", "class"):
@@ -564,6 +563,8 @@ class ExpressionLowering:
                             return None
                         self.check_array(path, info, node.lineno)
                         return View(path)
+                if isinstance(found, Gone):
+                    raise Stop(f"{ast.unparse(node)} {found.why}", node.lineno)
                 return found if isinstance(found, View) else None
             case ast.Subscript(value=value):
                 base = self.view(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from . import typing_rules as typing
 from .bindings import Env, LoopContext, Private, Stop, Table, View, merge_envs
@@ -81,7 +82,7 @@ class LoopLowering(StatementLowering):
         probe = Var(domain.kind, line, "?")
         index = self.index_name(node.target, domain.item(probe), probe, reassigned)
         if index is None:
-            index = self.invent(self.index_stem(node.target))
+            index = self.invent("i")
         variable = Var(domain.kind, line, index)
         entry = self.copy_env()
         assert entry is not None
@@ -159,11 +160,6 @@ class LoopLowering(StatementLowering):
                         if found is not None:
                             return found
         return None
-
-    @staticmethod
-    def index_stem(target: ast.expr) -> str:
-        """A stem for an invented index: ``row`` gives ``row_i``."""
-        return f"{target.id}_i" if isinstance(target, ast.Name) and target.id != "_" else "i"
 
     def bind(self, target: ast.expr, item: Item, index: str, node: ast.For) -> list[Stmt]:
         """Give the loop's targets their values; nothing to do where the index is the target."""
@@ -288,7 +284,7 @@ class LoopLowering(StatementLowering):
         if len(set(column)) == 1 and len({str(v) for v in column}) == 1:
             return Const(kind, line, column[0])
         if kind == PY_INT:
-            steps = {int(b) - int(a) for a, b in zip(column, column[1:], strict=False)}  # type: ignore[arg-type]
+            steps = {int(b) - int(a) for a, b in pairwise(column)}  # type: ignore[arg-type]
             if len(steps) == 1:
                 scaled = self.arithmetic("*", Const(PY_INT, line, steps.pop()), index, line)
                 return self.arithmetic("+", Const(PY_INT, line, column[0]), scaled, line)

@@ -112,7 +112,7 @@ class Ranges:
         targets = self._targets()
         bottom: dict[str, Interval | None] = dict.fromkeys(targets)
         self.table = {}
-        self._pending = {name for name in targets}
+        self._pending = set(targets)
         for round_ in range(_GIVE_UP + 1):
             changed = False
             self._index_ranges()

@@ -14,19 +14,21 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
 from ..model import RunEnd, RunResult, Stopped, Target
 from .process import Ended, die_with_parent, end_of, peak_memory, wait
-from .terminal import Handler, Relay, in_foreground
+from .terminal import Relay, in_foreground
 
 PIPE_SMALL = 4096
 PIPE_LARGE = 1 << 18
 GRACE_INTERRUPT = 5.0
 """Seconds a script has to end tidily after an interrupt at the limit."""
 GRACE_TERMINATE = 3.0
+
+Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
 
 
 class Feeder(threading.Thread):

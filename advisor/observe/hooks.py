@@ -25,7 +25,7 @@ ALWAYS = 3
 """The first entries are looked at whatever it costs."""
 SHARE = 0.1
 """Share of the run that all looking together may take before full looks are left out."""
-LIGHT_SHARE = 0.01
+LIGHT_SHARE = 0.02
 """Share of its time between two looks that a look at one site may take: sites are nested."""
 MAX_SIGNATURES = 64
 """After so many changes of types and shapes a further change is no reason to look."""
@@ -176,7 +176,7 @@ class _Counted:
         return self._stride(begin, end, cost, entry)
 
     def _stride(self, begin: float, end: float, cost: float, entry: int) -> int:
-        """So many entries that looking takes a hundredth of their time; at most a doubling."""
+        """So many entries that looking takes ``LIGHT_SHARE`` of their time; at most a doubling."""
         per_entry = max(1e-8, (begin - self.last_end) / (entry - self.last_entry))
         self.last_entry, self.last_end = entry, end
         if entry < ALWAYS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ..model import Exited, LineTime, RunEnd, Site, SiteObservation, Stopped, Target, ValueInfo
+from .instrument import MODULE, function_names
 from .plan import FilePlan, RunPlan, SitePlan, plan_to_json
 from .records import observation_from_json
 from .sandbox import Sandbox
 from .session import STATES
 from .userfiles import user_files
 
-MODULE = "<module>"
 GRACE = 3.0
 """Seconds beyond its own limit after which the run is stopped from outside: it may be waiting."""
 WHOLE = 5.0
@@ -106,7 +107,7 @@ def make_plan(
         FilePlan(
             path=str(box.path(path)),
             original=str(path),
-            functions=None if functions is None else tuple(timed.get(path, ())),
+            functions=None if functions is None else _in_text(path, timed.get(path, [])),
             sites=tuple(
                 SitePlan(site.key, site.line, site.qualname, site.is_function)
                 for site in sites
@@ -126,6 +127,25 @@ def make_plan(
         out=str(out),
         expected=expected,
     )
+
+
+def _in_text(path: Path, names: list[str]) -> tuple[str, ...]:
+    """The functions' names as their code objects have them.
+
+    A sampling profiler may write ``inner`` or ``outer.inner`` for ``outer.<locals>.inner``.
+    """
+    try:
+        known = [name for name, _ in function_names(ast.parse(path.read_bytes()))]
+    except (OSError, SyntaxError, ValueError):
+        known = []
+    found: dict[str, None] = {}
+    for name in names:
+        if name == MODULE or name in known:
+            found[name] = None
+            continue
+        last = name.rpartition(".")[2]
+        found.update(dict.fromkeys(k for k in known if k.rpartition(".")[2] == last))
+    return tuple(found)
 
 
 def read_records(box: Sandbox, out: Path, ended: RunEnd, limit: float | None) -> LinesResult:

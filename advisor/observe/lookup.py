@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 from .values import numpy_of_program, unwrap
@@ -29,10 +30,6 @@ class Computed:
 
 
 COMPUTED: Final = Computed()
-
-_PLAIN_LOOKUPS: Final = tuple(
-    vars(kind)["__getattribute__"] for kind in (object, types.SimpleNamespace)
-)
 
 
 def dotted(node: ast.expr) -> str | None:
@@ -98,7 +95,7 @@ def attribute(value: Any, name: str) -> Any:
     numpy = numpy_of_program()
     if numpy is not None and issubclass(kind, numpy.ndarray | numpy.generic):
         return MISSING  # shape, dtype and T are the array's own business
-    if _class_attribute(kind, "__getattribute__") not in _PLAIN_LOOKUPS:
+    if _class_attribute(kind, "__getattribute__") not in _plain_lookups():
         return MISSING
     in_class = _class_attribute(kind, name)
     if type(in_class) is types.MemberDescriptorType:
@@ -115,6 +112,12 @@ def attribute(value: Any, name: str) -> Any:
     if name in stored:
         return stored[name]
     return _stored(in_class)
+
+
+@cache
+def _plain_lookups() -> tuple[Any, ...]:
+    """Attribute access as ``object`` does it; SimpleNamespace had its own entry up to 3.12."""
+    return tuple(_class_attribute(k, "__getattribute__") for k in (object, types.SimpleNamespace))
 
 
 def _class_attribute(kind: type, name: str) -> Any:

@@ -16,6 +16,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import shutil
 import stat
 import time
@@ -60,10 +61,17 @@ class Limits:
     seconds: float = 3.0
     links: int = 4_000
     """Entries of one ancestor that are linked."""
+    link_hidden: bool = False
+    """Folders whose name begins with a dot are linked."""
 
 
-SMALL = Limits(total_bytes=64 << 20, files=2_000, seconds=0.8)
+SMALL = Limits(total_bytes=64 << 20, files=2_000, seconds=0.8, link_hidden=True)
 """For folders that hold much else: the home folder, the folder for temporary files."""
+
+
+def is_scratch(name: str) -> bool:
+    """Whether a folder is called as the scratch folders of this tool are (and not "-main")."""
+    return re.match(rf"{PREFIX}\d+-", name) is not None
 
 
 class Tally:
@@ -102,6 +110,7 @@ class Mirror:
         self.roots: list[Path] = []
         self._copied: set[str] = set()
         self._expected: dict[str, Mark] = {}
+        self._link_hidden = False
         self._linked_files = 0
         self._linked_folders = 0
         self.pristine.mkdir()
@@ -189,7 +198,7 @@ class Mirror:
         except OSError:
             return  # may be passed through but not listed
         for name in names[: self.limits.links]:
-            if not name.startswith(PREFIX):
+            if not is_scratch(name):
                 self._link(os.path.join(folder, name))
 
     def _link(self, original: str) -> None:
@@ -200,6 +209,7 @@ class Mirror:
     def _copy_tree(self, root: Path, limits: Limits) -> None:
         """Breadth first, so that what is nearest to the program is copied if not all can be."""
         tally = Tally(limits)
+        self._link_hidden = limits.link_hidden
         device = root.stat().st_dev
         queue = deque([str(root)])
         while queue:
@@ -227,11 +237,12 @@ class Mirror:
             os.chmod(place, stat.S_IMODE(os.stat(folder).st_mode) | 0o700)
 
     def _enter(self, entry: os.DirEntry[str], device: int, queue: deque[str]) -> None:
-        if entry.name == "__pycache__" or entry.name.startswith(PREFIX):
+        if entry.name == "__pycache__" or is_scratch(entry.name):
             return  # made anew; a scratch folder, perhaps this one
         foreign = entry.stat().st_dev != device  # a mount: /proc, a network drive
         venv = os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
-        if entry.name in LINKED_FOLDERS or foreign or venv:
+        hidden = self._link_hidden and entry.name.startswith(".")
+        if entry.name in LINKED_FOLDERS or foreign or venv or hidden:
             self._link(entry.path)
             return
         queue.append(entry.path)

@@ -146,8 +146,9 @@ class Sandbox:
         merged = {**os.environ, **(env or {})}
         merged["TMPDIR"] = str(self.tmp)
         merged["PWD"] = str(self.path(self.target.cwd))
-        search = self._move_text(merged.get("PYTHONPATH", ""))
-        merged["PYTHONPATH"] = os.pathsep.join(filter(None, [str(self._guard), search]))
+        # The guard points the rest of the search path at the copy, in every process.
+        search = [str(self._guard), merged.get("PYTHONPATH", "")]
+        merged["PYTHONPATH"] = os.pathsep.join(filter(None, search))
         return merged
 
     def fresh(

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import termios
 import tty
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -207,6 +207,3 @@ def in_foreground(fd: int) -> bool:
         return os.tcgetpgrp(fd) == os.getpgrp()
     except OSError:
         return False
-
-
-Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | None

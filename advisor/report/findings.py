@@ -8,10 +8,9 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..errors import UsageProblem
 from ..model import Basis, Condition, Finding, Refused, Report, Trial, Verdict, Verified
 from ..patch import PatchError, apply_edits, file_diff
-from ..registry import RuleError, find
+from ..registry import names
 from . import words
 from .code import diff_lines
 from .layout import Hanging, joined, labelled, paragraph
@@ -22,10 +21,7 @@ MAX_REFUSED = 6
 
 def rule_title(code: str) -> str:
     """``"NP201 loops-to-numpy"``; the code alone if this installation has no such rule."""
-    try:
-        return f"{code} {find(code).name}"
-    except (UsageProblem, RuleError):  # a report of another version of gpuadvise
-        return code
+    return f"{code} {names().get(code, '')}".rstrip()
 
 
 def finding_view(number: int, finding: Finding, report: Report, verbose: bool) -> RenderableType:
@@ -109,12 +105,19 @@ def _indent(line: Text) -> int:
 # ------------------------------------------------------------------- ledger
 def ledger_view(ledger: Iterable[Condition]) -> RenderableType:
     """Every condition with how it is known; assumed ones are called unverified."""
+    conditions = tuple(ledger)
     rows: list[RenderableType] = []
-    for condition in ledger:
+    for condition in conditions:
         label, remark = _basis(condition)
         evidence = "; ".join(part for part in (condition.evidence, remark) if part)
         rows.append(labelled(label, condition.text + (f" ({evidence})" if evidence else "")))
+    if any(c.basis is Basis.OBSERVED and c.guarded for c in conditions):
+        rows.append(paragraph(f"  {GUARDED}"))
     return Group(*rows or [Text("  nothing beyond the comparison of the results")])
+
+
+GUARDED = "guarded: seen in this run; the new code tests it and else runs the original"
+"""Said once below the list, as there may be many."""
 
 
 def _basis(condition: Condition) -> tuple[str, str]:
@@ -122,7 +125,7 @@ def _basis(condition: Condition) -> tuple[str, str]:
         case Basis.PROVED:
             return "proved", ""
         case Basis.OBSERVED if condition.guarded:
-            return "guarded", "observed; the new code tests it and else runs the original"
+            return "guarded", ""
         case Basis.OBSERVED:
             return "observed", "in this run only, unverified for others"
         case Basis.ASSUMED:

@@ -4,8 +4,12 @@ Everything in this module happens in the grandchild, which ends with ``os._exit`
 be undone, and no exit handler or buffered output of the user's program runs a second time.
 """
 
+# pathlib would be one more module that the program has not imported itself
+# ruff: noqa: PTH109, PTH118, PTH119, PTH123
+
 from __future__ import annotations
 
+import ast
 import contextlib
 import ctypes
 import json
@@ -23,7 +27,6 @@ from . import capture, rebuild
 from .states_api import Held, HeldCall
 from .warmup import warm_up
 
-CAPTURE_FD_FAILED = "the state after the call could not be written down"
 OUTPUT_LIMIT = 16 << 20
 """Bytes of output compared per attempt."""
 MEMORY_FLOOR = 4 << 30
@@ -174,12 +177,12 @@ def _statement(
     new = changed.get(state.file, old)
     setup, original, candidate = rebuild.statements(old, new, state.line)
     filename = shown.get(state.file, files.filenames[state.file])
-    future = rebuild.future_imports(rebuild.ast.parse(new))
+    future = rebuild.future_imports(ast.parse(new))
     if changed:
         rebuild.execute(state.namespace, [*future, *setup], filename)
         rebuild.swap(old, new, files.filenames[state.file], filename)
     chosen = candidate if changed else original
-    module = rebuild.ast.Module(body=[*future, *chosen], type_ignores=[])
+    module = ast.Module(body=[*future, *chosen], type_ignores=[])
     code = rebuild.compiled(module, filename)
 
     return lambda: exec(code, state.namespace)
@@ -193,9 +196,7 @@ def state_roots(state: Held, files: Files) -> dict[str, Any]:
         "modules": {
             path: _visible(space) for path, space in files.namespaces.items() if path != state.file
         },
-        "classes": {
-            path: _class_data(space) for path, space in files.namespaces.items()
-        },
+        "classes": {path: _class_data(space) for path, space in files.namespaces.items()},
     }
     if isinstance(state, HeldCall):
         roots["arguments"] = [*state.args, *state.kwargs.values()]
@@ -280,8 +281,9 @@ def run(state: Held, request: Request, streams: Streams, loaded: frozenset[str])
         return {"status": "crashed", "why": _words(problem)}
     outcome.setup = time.perf_counter() - start
     if request.warm:
-        call = isinstance(state, HeldCall)
-        data = [*state.args, *state.kwargs.values()] if call else state.namespace
+        data: Any = state.namespace
+        if isinstance(state, HeldCall):
+            data = [*state.args, *state.kwargs.values()]
         spaces = files.namespaces.values()
         obstacle = warm_up(lambda: state_roots(state, files), spaces, data, invoke)
         if obstacle is not None:
@@ -319,7 +321,9 @@ def _write_capture(
     problem = outcome.exception
     roots = {
         "result": outcome.result,
-        "exception": problem if problem is None else [capture.qualified(type(problem)), problem.args],
+        "exception": problem
+        if problem is None
+        else [capture.qualified(type(problem)), problem.args],
         "stdout": os.pread(streams.stdout, OUTPUT_LIMIT, 0),
         "folder": _folder(),
         **state_roots(state, files),

@@ -215,7 +215,8 @@ class _Encoder:
         if isinstance(thing, array.array):
             return {"t": "bytes", "x": thing.typecode, **self._blob(thing.tobytes())}
         if isinstance(thing, int | float | complex | str):  # subclasses of the plain ones
-            base = next(b for b in (int, float, complex, str) if isinstance(thing, b))
+            bases: tuple[Any, ...] = (int, float, complex, str)
+            base = next(b for b in bases if isinstance(thing, b))
             return {"t": "plain", "v": [self.value(base.__new__(base, thing))]}
         return None
 
@@ -246,7 +247,7 @@ class _Encoder:
         return {"a": found} if found else {}
 
     def _object(self, thing: Any) -> dict[str, Any]:
-        kind = type(thing)
+        kind: Any = type(thing)
         head = {"cls": qualified(kind)}
         if isinstance(thing, _OPAQUE_TYPES):
             return {"t": "opaque", **head}

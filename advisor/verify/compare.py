@@ -146,11 +146,13 @@ def _floats(
         apart = np.abs(candidate.astype(np.float64) - original.astype(np.float64))
         if original.dtype.itemsize > 8:
             apart = np.abs(candidate - original).astype(np.float64)
+        spacing = np.spacing(np.abs(original)).astype(np.float64)  # overflows at the largest
     apart[both_nan | (original == candidate)] = 0.0
-    spacing = np.spacing(np.abs(original)).astype(np.float64)
     if tolerance.exactness is Exactness.BITS:
         wrong = (original != candidate) & ~both_nan
-        wrong |= (original == 0) & (candidate == 0) & (np.signbit(original) != np.signbit(candidate))
+        wrong |= (
+            (original == 0) & (candidate == 0) & (np.signbit(original) != np.signbit(candidate))
+        )
     else:
         reference = original.astype(np.float64)
         wrong = ~(apart <= tolerance.allowed(reference, float(np.finfo(original.dtype).eps)))
@@ -272,8 +274,8 @@ class _Walk:
             x, y = (np.frombuffer(bytes.fromhex(v[2]), dtype=dtype) for v in (a, b))
             self.arrays(path, x, y)
         elif a != b:
-            was, now = (bytes.fromhex(v[1]) if v[0] == "b" else v[-1] for v in (a, b))
-            raise _Difference(f"{path}: {_short(was)} became {_short(now)}")
+            before, after = (bytes.fromhex(v[1]) if v[0] == "b" else v[-1] for v in (a, b))
+            raise _Difference(f"{path}: {_short(before)} became {_short(after)}")
 
     def floats(self, path: str, a: Any, b: Any, dtype: np.dtype[Any]) -> None:
         self.arrays(path, np.array([a], dtype=dtype), np.array([b], dtype=dtype))
@@ -361,10 +363,8 @@ class _Walk:
         if x.get("p") != y.get("p"):
             # [1.0] * 9 against [1] * 9: one side packed as floats, one as ints or not at all.
             raise _Difference(f"{path}: the types of the elements changed")
-        if "p" not in x:
-            dtype = np.dtype(np.uint8)
-        else:
-            dtype = np.dtype(np.float64 if x["p"] == "d" else np.int64)
+        packed = {None: np.uint8, "d": np.float64, "q": np.int64}
+        dtype: np.dtype[Any] = np.dtype(packed[x.get("p")])
         if x["size"] != y["size"]:
             width = dtype.itemsize
             was, now = x["size"] // width, y["size"] // width

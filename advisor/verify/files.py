@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,33 +24,34 @@ SIZE_LIMIT = 64 << 20
 
 @dataclass(frozen=True)
 class ArrayFiles:
-    """The ``.npy`` files that the original wrote."""
+    """The ``.npy`` files that a run wrote."""
 
-    box: Sandbox
-    content: Mapping[str, bytes]
+    content: Mapping[str, bytes] = field(default_factory=dict)
+    goal: Goal | None = None
 
     @classmethod
-    def read(cls, box: Sandbox, files: Mapping[str, str]) -> ArrayFiles:
-        """Keep what the run that just ended wrote."""
-        kept = {}
+    def read(cls, box: Sandbox, files: Mapping[str, str], goal: Goal | None) -> ArrayFiles:
+        """Keep what the run that just ended wrote; None: the original's."""
+        kept: dict[str, bytes] = {}
+        if goal is not None and goal.exactness is Exactness.BITS:
+            return cls(kept, goal)
         for name in files:
             place = box.path(Path("/") / name)
             if name.endswith(".npy") and place.is_file() and place.stat().st_size <= SIZE_LIMIT:
                 kept[name] = place.read_bytes()
-        return cls(box, kept)
+        return cls(kept, goal)
 
-    def close(self, name: str, goal: Goal) -> ErrorSize | None:
-        """Deviation of the file the last run wrote; None if it differs by more than allowed."""
-        if goal.exactness is Exactness.BITS or name not in self.content:
+    def deviation(self, name: str, original: ArrayFiles) -> ErrorSize | None:
+        """How far a file is from the original's; None if by more than the goal allows."""
+        if self.goal is None or name not in self.content or name not in original.content:
             return None
         try:
-            mine = _array(self.content[name])
-            other = _array(self.box.path(Path("/") / name).read_bytes())
-        except (OSError, ValueError, EOFError):
+            mine, other = _array(original.content[name]), _array(self.content[name])
+        except (ValueError, EOFError):
             return None
         if mine.dtype != other.dtype or mine.shape != other.shape:
             return None
-        tolerance = Tolerance(goal.exactness, goal.reduction_length)
+        tolerance = Tolerance(self.goal.exactness, self.goal.reduction_length)
         try:
             return compare_numbers(mine, other, tolerance, name)
         except ValueError:

@@ -168,9 +168,7 @@ def execute(namespace: dict[str, Any], statements: list[ast.stmt], filename: str
         exec(compiled(module, filename), namespace)
 
 
-def _to_execute(
-    block: Block, before: ast.Module, namespace: dict[str, Any]
-) -> Iterator[ast.stmt]:
+def _to_execute(block: Block, before: ast.Module, namespace: dict[str, Any]) -> Iterator[ast.stmt]:
     """The statements of a changed block which the live module has to run."""
     known = {s.name: s for s in before.body if isinstance(s, DEFINITIONS)}
     removed = {header(s) for s in block.old}
@@ -289,18 +287,14 @@ def statements(
     raise AssertionError("the path ends at a loop")
 
 
-def _block_with(
-    old: list[ast.stmt], new: list[ast.stmt], statement: ast.stmt
-) -> Block | None:
+def _block_with(old: list[ast.stmt], new: list[ast.stmt], statement: ast.stmt) -> Block | None:
     for block in changed_blocks(old, new):
         if any(s is statement for s in block.old):
             return block
     return None
 
 
-def _replacement(
-    block: Block, statement: ast.stmt
-) -> tuple[list[ast.stmt], list[ast.stmt]]:
+def _replacement(block: Block, statement: ast.stmt) -> tuple[list[ast.stmt], list[ast.stmt]]:
     # The state is the one right before the loop: a change of what comes before it, as in
     # total = 0.0 / for x in xs: total += x, cannot be tried from there.
     if block.old[0] is not statement:
@@ -412,7 +406,9 @@ def _replaced(
                 if same_shape and not isinstance(statement, ast.For | ast.While):
                     pairs = list(zip(bodies(statement), bodies(twins[0]), strict=True))
                     for mine_body, other_body in pairs:
-                        others: list[ast.AST] = [s for b, _ in pairs if b is not mine_body for s in b]
+                        others: list[ast.AST] = [
+                            s for b, _ in pairs if b is not mine_body for s in b
+                        ]
                         yield from inner(mine_body, other_body, [*rest, *others])
                 else:
                     yield (statement,), rest

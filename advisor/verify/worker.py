@@ -9,6 +9,9 @@ descriptors (for the capture, standard output and standard error), so that nothi
 created in a place where the program could find it.
 """
 
+# pathlib would be one more module that the program has not imported itself
+# ruff: noqa: PTH103, PTH109, PTH112, PTH118, PTH120
+
 from __future__ import annotations
 
 import contextlib
@@ -214,7 +217,8 @@ class _Holder:
         data = b""
         while True:
             left = end - time.monotonic()
-            ready, _, _ = select.select([reader, self.link], [], [], max(0.0, left))
+            watched: list[Any] = [reader, self.link]
+            ready, _, _ = select.select(watched, [], [], max(0.0, left))
             if self.link in ready or not ready:
                 self.kill(child)
                 if self.link in ready:

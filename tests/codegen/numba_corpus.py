@@ -23,8 +23,6 @@ class Loop:
     function: str | None
     args: tuple[tuple[Any, ...], ...]
     reason: str | None = None
-    compiled_again: bool = True
-    """All argument sets like the first take the compiled path."""
 
 
 class Grid:
@@ -337,7 +335,7 @@ def forces(x, y, m, ax, ay, eps):
         ay[i] = fy
 """,
     "forces",
-    tuple([float(v) for v in _f(7)] for _ in range(3)) + ([0.0] * 7, [0.0] * 7, 0.01),
+    (*([float(v) for v in _f(7)] for _ in range(3)), [0.0] * 7, [0.0] * 7, 0.01),
     ([0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0] * 2, [0.0] * 2, 0.0),
     ([0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0] * 2, [0.0] * 2, -1.0),
 )
@@ -871,7 +869,7 @@ def popcount(a, out):
 )
 good(
     "tabs",
-    "def scale(a, s):\n\tfor i in range(len(a)):\n\t\tif a[i] > 0.5:\n\t\t\ta[i] *= s\n\treturn a\n",
+    "def scale(a, s):\n\tfor i in range(len(a)):\n\t\tif a[i] > s:\n\t\t\ta[i] *= s\n\treturn a\n",
     "scale",
     (_f(9), 2.0),
 )
@@ -905,6 +903,70 @@ print(math.sqrt(6 * total), count)
 """,
     None,
     (),
+)
+
+good(
+    "sum_behind_a_condition",
+    """
+def energy(r, cutoff):
+    e = 0.0
+    pairs = 0
+    for i in range(len(r)):
+        if r[i] < cutoff:
+            e += 1.0 / r[i]  # the near ones
+            pairs += 1
+    return e, pairs
+""",
+    "energy",
+    (_f(20) + 0.1, 0.7),
+    (_f(20) + 0.1, 0.01),
+    (np.zeros(3), 0.01),
+    (_f(0), 0.5),
+)
+good(
+    "pairs_of_an_array",
+    """
+def total(a):
+    n = len(a)
+    s = 0.0
+    for i in range(n):
+        for j in range(i + 1, n):
+            s += a[i] * a[j]
+    return s
+""",
+    "total",
+    (_f(9),),
+    (_f(1),),
+    (_f(0),),
+)
+good(
+    "int_start_of_a_float_maximum",
+    """
+def peak(x):
+    best = 0
+    at = -1
+    for i, v in enumerate(x):
+        if v > best:
+            best = v
+            at = i
+    return best, at
+""",
+    "peak",
+    ([float(v) for v in _f(9)],),
+    ([-1.0, -2.0],),
+    ([],),
+)
+good(
+    "np_bool_counts",
+    """
+def count(mask, values):
+    n = 0
+    for i in range(mask.shape[0]):
+        n += mask[i] and values[i] > 0.5
+    return n
+""",
+    "count",
+    (rng.random(20) > 0.5, _f(20)),
 )
 
 # ------------------------------------------------------------------- refused

@@ -5,12 +5,13 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gpuadvise.loopnest import intervals, typing_rules
+from gpuadvise.loopnest import typing_rules
 from gpuadvise.loopnest.fold import BINARY, COMPARE
 from gpuadvise.loopnest.ir import (
     Append,
@@ -67,7 +68,7 @@ class Interpreter:
 
     nest: Nest
     values: MutableMapping[str, Any]
-    ranges: Ranges | None = None
+    ranges: tuple[Ranges, ...] = ()
     wrong_types: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
 
@@ -98,10 +99,8 @@ class Interpreter:
             case While(test=test, body=body):
                 try:
                     while self.of(test):
-                        try:
+                        with suppress(_Continue):
                             self.block(body)
-                        except _Continue:
-                            pass
                 except _Break:
                     pass
             case Break():
@@ -116,10 +115,8 @@ class Interpreter:
         try:
             for value in domain:
                 self.values[loop.index] = value
-                try:
+                with suppress(_Continue):
                     self.block(loop.body)
-                except _Continue:
-                    pass
         except _Break:
             pass
 
@@ -132,9 +129,11 @@ class Interpreter:
         kind = typing_rules.type_of_value(value)
         if kind != expr.type and not self.may_differ(expr):
             self.wrong_types.append(f"line {expr.line}: {expr} is {kind}")
-        if self.ranges is not None and isinstance(value, bool | int | float | np.number | np.bool_):
-            claimed = self.ranges.of(expr)
-            inside = not (value == value) or (
+        if isinstance(value, complex | np.complexfloating):
+            return
+        for ranges in self.ranges:
+            claimed = ranges.of(expr)
+            inside = value != value or (
                 (claimed.low is None or claimed.low <= value)
                 and (claimed.high is None or value <= claimed.high)
             )
@@ -198,6 +197,3 @@ class Interpreter:
         if not module:
             return BUILTINS[name]
         return getattr({"math": math, "numpy": np, "cmath": cmath}[module], rest)  # type: ignore[no-any-return]
-
-
-assert intervals

@@ -388,7 +388,8 @@ def f(a, b):
         """
 def f(a, b):
     for i in range(len(a)):
-        b[i] = math.sqrt(a[i]) + math.exp(-a[i]) * math.pi + np.sin(a[i]) + round(a[i] * 10) + abs(-i)
+        b[i] = math.sqrt(a[i]) + math.exp(-a[i]) * math.pi
+        b[i] += np.sin(a[i]) + round(a[i] * 10) + abs(-i)
 """,
         (X, X * 0),
     ),

@@ -412,6 +412,27 @@ def test_output_stays_a_pipe_when_only_the_input_is_a_terminal(here: Path) -> No
     assert record(here) == b"typed\n"
 
 
+@pytest.mark.parametrize("by_terminal", [True, False])
+def test_sentinel_tells_control_c_from_kill(here: Path, by_terminal: bool) -> None:
+    (here / "sentinel.py").write_text(
+        "import signal, time\n"
+        "from gpuadvise.observe.bare import _Sentinel\n"
+        "sentinel = _Sentinel()\n"
+        "signal.signal(signal.SIGINT, lambda *_: print('told', sentinel.child_was_told()))\n"
+        "print('ready')\n"
+        "time.sleep(2)\n"
+        "sentinel.close()\n"
+    )
+    terminal = pexpect.spawn(sys.executable, ["sentinel.py"], cwd=str(here), timeout=15)
+    terminal.expect_exact("ready")
+    if by_terminal:
+        terminal.sendintr()
+    else:
+        os.kill(terminal.pid, signal.SIGINT)
+    terminal.expect_exact(f"told {by_terminal}")
+    terminal.close(force=True)
+
+
 def test_control_c_when_the_input_is_no_terminal_interrupts_the_script_once(here: Path) -> None:
     write(
         here,
@@ -452,7 +473,8 @@ def test_control_z_stops_script_and_tool_and_both_go_on(here: Path) -> None:
     write(
         here,
         """
-        import time
+        import os, time
+        open("pid", "w").write(str(os.getpid()))
         for number in range(60):
             print("tick", number, flush=True)
             time.sleep(0.1)
@@ -469,6 +491,8 @@ def test_control_z_stops_script_and_tool_and_both_go_on(here: Path) -> None:
     shell.expect_exact("@ ")
     shell.sendline("echo in the $((40 + 2)) shell")
     shell.expect_exact("in the 42 shell")
+    state = Path(f"/proc/{(here / 'pid').read_text()}/stat").read_text().rpartition(")")[2]
+    assert state.split()[0] == "T"
     shell.sendline("fg")
     shell.sendline("a")
     shell.expect_exact("tick 1")

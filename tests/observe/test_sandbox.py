@@ -18,7 +18,7 @@ import pytest
 from gpuadvise.model import Exited, Killed, RunResult, Stopped, Target
 from gpuadvise.observe import launch
 from gpuadvise.observe.mirror import Limits
-from gpuadvise.observe.sandbox import Sandbox, remove_stale
+from gpuadvise.observe.sandbox import Sandbox
 
 Make = Callable[..., Target]
 
@@ -122,7 +122,27 @@ def test_rewriting_a_file_with_the_same_content_counts_as_a_change(make: Make) -
     assert list(writes.files or ()) and silent.files == {}
 
 
-def test_patched_modules_take_effect_whatever_was_compiled_before(make: Make) -> None:
+def test_a_disguised_change_is_found_and_undone(make: Make) -> None:
+    target = make(
+        """
+        import os
+        print(open("data").read())
+        known = os.stat("data")
+        open("data", "w").write("after ")
+        os.utime("data", ns=(known.st_atime_ns, known.st_mtime_ns))
+        """
+    )
+    (target.cwd / "data").write_text("before")
+    with Sandbox(target) as box:
+        results = [box.run(box.command()) for _ in range(2)]
+    assert [text(result) for result in results] == ["before\n"] * 2
+    assert [len(result.files or ()) for result in results] == [1, 1]
+
+
+def test_patched_modules_take_effect_whatever_was_compiled_before(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     target = make("import helper; print(helper.value)")
     helper = target.cwd / "helper.py"
     helper.write_text("value = 0")
@@ -131,6 +151,7 @@ def test_patched_modules_take_effect_whatever_was_compiled_before(make: Make) ->
         for number in range(1, 4):  # same size, same second: only the content tells them apart
             seen.append(text(box.run(box.command(), patched={helper: b"value = %d" % number})))
         seen.append(text(box.run(box.command())))
+        assert list(box.path(target.cwd).glob("__pycache__/helper*.pyc"))
     assert seen == ["0\n", "1\n", "2\n", "3\n", "0\n"]
     assert helper.read_text() == "value = 0"
 
@@ -242,6 +263,18 @@ def test_arguments_and_search_path_into_the_project_lead_to_the_copy(
     assert (project / "data.txt").read_text() == "data"
 
 
+def test_editable_installs_lead_to_the_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    finder = type("__editable___thing_finder", (), {})  # stands for the module as well
+    finder.MAPPING = {"thing": "/proj/src/thing", "other": "/else"}  # type: ignore[attr-defined]
+    hook = type("Finder", (), {"__module__": "__editable___thing_finder"})
+    monkeypatch.setitem(sys.modules, "__editable___thing_finder", finder)  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "meta_path", [hook])
+    monkeypatch.setattr(sys, "path", ["/proj/src", "/proj", "/project", "/usr/lib"])
+    launch._move_search_path((("/proj", "/run/proj"),))
+    assert sys.path == ["/run/proj/src", "/run/proj", "/project", "/usr/lib"]
+    assert finder.MAPPING == {"thing": "/run/proj/src/thing", "other": "/else"}  # type: ignore[attr-defined]
+
+
 def test_neighbours_and_links_resolve(make: Make, tmp_path: Path) -> None:
     target = make(
         """
@@ -262,14 +295,15 @@ def test_neighbours_and_links_resolve(make: Make, tmp_path: Path) -> None:
     assert (target.cwd / "real.txt").read_text() == "real"
 
 
-def test_project_reached_through_a_link_is_one_copy(tmp_path: Path) -> None:
-    real = tmp_path / "real"
-    real.mkdir()
+@pytest.mark.parametrize("inner", [".", "sub"])
+def test_project_reached_through_a_link_is_one_copy(tmp_path: Path, inner: str) -> None:
+    real = tmp_path / "real" / inner
+    real.mkdir(parents=True)
     (real / "s.py").write_text(
         "import os; open('here', 'w'); print(os.listdir(os.path.dirname(__file__)))"
     )
-    (tmp_path / "link").symlink_to(real)
-    target = Target(script=tmp_path / "link" / "s.py", cwd=real, python=sys.executable)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    target = Target(script=tmp_path / "link" / inner / "s.py", cwd=real, python=sys.executable)
     with Sandbox(target) as box:
         result = box.run(box.command())
         assert sorted(eval(text(result))) == ["here", "s.py"]
@@ -311,6 +345,26 @@ def test_a_huge_tree_costs_bounded_time(make: Make) -> None:
     with Sandbox(target, limits=Limits(files=10)) as box:
         assert text(box.run(box.command())) == "8 True\n"
         assert any("linked" in note for note in box.notes)
+
+
+def test_home_is_copied_but_for_its_hidden_folders(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = make("open('results/out', 'w'); open('.hidden/out', 'w')")
+    for name in ("results", ".hidden"):
+        (target.cwd / name).mkdir()
+    monkeypatch.setenv("HOME", str(target.cwd))
+    with Sandbox(target) as box:
+        assert box.run(box.command()).end == Exited(1)
+        assert box.escapes == [target.cwd / ".hidden" / "out"]
+
+
+def test_only_scratch_folders_are_left_out(make: Make) -> None:
+    target = make("import os; print(sorted(os.listdir()))")
+    for name in ("gpuadvise-main", "gpuadvise-12-abc"):
+        (target.cwd / name).mkdir()
+    with Sandbox(target) as box:
+        assert text(box.run(box.command())) == "['gpuadvise-main', 'script.py']\n"
 
 
 def test_environments_and_histories_are_linked_not_copied(make: Make) -> None:
@@ -469,9 +523,13 @@ def test_output_is_bounded(make: Make) -> None:
         """
     )
     with Sandbox(target, output_limit=1_000_000) as box:
-        result = box.run(box.command())
+        box.fresh()
+        running = box.start(box.command())
+        result = running.wait()
         assert result.ok
         assert result.stdout == b"x" * 1_000_000
+        assert os.fstat(running._streams[0].fileno()).st_size == 1_000_000  # on disk, too
+        running.close()
         assert result.stderr == b"end"
         assert any("standard output" in note for note in box.notes)
 
@@ -545,8 +603,8 @@ def test_stale_scratch_folders_are_removed_and_others_kept(make: Make) -> None:
     ours = Path(tempfile.mkdtemp(prefix=f"gpuadvise-{os.getpid()}-"))
     named = Path(tempfile.mkdtemp(prefix="gpuadvise-notes-"))
     try:
-        remove_stale()
-        assert not stale.exists()
+        with Sandbox(make("pass")):
+            assert not stale.exists()
         assert ours.exists() and named.exists()
     finally:
         ours.rmdir()

@@ -120,7 +120,7 @@ def test_neighbours_do_not_shadow_what_scalene_imports(tmp_path: Path) -> None:
     target = target_of(tmp_path / "code", "n = 0\nfor i in range(8_000_000): n += i & 3\n")
     cwd = tmp_path / "data"
     cwd.mkdir()
-    (cwd / "statistics.py").write_text("raise ImportError('the wrong one')")
+    (cwd / "rich.py").write_text("raise ImportError('the wrong one')")
     result = run(Target(script=target.script, cwd=cwd, python=target.python))
     assert result.functions, result.notes
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from gpuadvise.model import SiteObservation, ValueInfo
 from gpuadvise.observe import sharing, values
 from gpuadvise.observe.lookup import (
@@ -295,10 +296,9 @@ def test_globals_of_helpers_are_found_transitively() -> None:
 def test_aliases() -> None:
     a = np.zeros((4, 4))
     rows = [[1, 2], [3, 4]]
-    found = {
-        **{"a": a, "view": a[1:], "copy": a.copy(), "same": a},
-        **{"rows": rows, "row": rows[1], "shallow": list(rows), "deep": [r[:] for r in rows]},
-    }
+    arrays = {"a": a, "view": a[1:], "copy": a.copy(), "same": a}
+    lists = {"rows": rows, "row": rows[1], "shallow": list(rows), "deep": [r[:] for r in rows]}
+    found = {**arrays, **lists}
     assert sharing.aliases(found) == {
         *(("a", "view"), ("a", "same"), ("view", "same")),
         *(("rows", "row"), ("rows", "shallow"), ("row", "shallow")),

@@ -12,8 +12,10 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+
 from gpuadvise.model import Exactness
-from gpuadvise.verify.server import HeldState, StateResult, StateServer
+from gpuadvise.verify.server import StateServer
+from gpuadvise.verify.states import HeldState, StateResult
 
 DRIVER = Path(__file__).with_name("hold_driver.py")
 

@@ -6,6 +6,7 @@ import os
 import time
 
 import pytest
+
 from gpuadvise.model import Crashed, Exactness, TimedOut, Unavailable
 from gpuadvise.verify.compare import Different, Incomparable, Same
 
@@ -306,8 +307,8 @@ def saxpy(a, b, out):
 
 
 def test_changed_top_level_code_is_left_to_the_whole_script(bench):
-    state = bench.hold(SAXPY + "\nprint('ready', end='', file=__import__('sys').stderr.__class__ and __import__('io').StringIO())\n", "call", "saxpy")
-    result = bench.trial(state, "print('ready'", "print('steady'")
+    state = bench.hold(SAXPY + "\nsorted('ready')\n", "call", "saxpy")
+    result = bench.trial(state, "sorted('ready')", "sorted('steady')")
     assert isinstance(result.failure, Unavailable)
     assert "top-level code" in result.failure.why
 
@@ -328,9 +329,7 @@ def test_reassociated_sums_need_the_tolerance(bench):
     state = bench.hold(program, "call", "total")
     old, new = "for x in a:\n        s += x", "s = a.sum()"
     assert isinstance(bench.trial(state, old, new).comparison, Different)
-    result = bench.trial(
-        state, old, new, exactness=Exactness.REASSOCIATED, reduction_length=30000
-    )
+    result = bench.trial(state, old, new, exactness=Exactness.REASSOCIATED, reduction_length=30000)
     assert result.same and 0 < result.comparison.error.relative < 1e-11
     off = bench.trial(
         state,

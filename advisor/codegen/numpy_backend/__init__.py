@@ -17,8 +17,8 @@ from .guarding import guards
 from .known import Facts
 from .normal import NotVectorisable, normalise
 from .planning import plans
-from .subscripts import propagate
 from .session import Session
+from .subscripts import propagate
 
 __all__ = ["emit"]
 
@@ -111,9 +111,7 @@ def _condition(tests: list[str]) -> list[str]:
 
 
 def _described(root: For, session: Session) -> str:
-    loops = [
-        s.index for s in statements((root,)) if isinstance(s, For) and id(s) in session.axes
-    ]
+    loops = [s.index for s in statements((root,)) if isinstance(s, For) and id(s) in session.axes]
     names = [n for n in dict.fromkeys(loops) if n not in session.nest.invented]
     over = f"The loops over {', '.join(names)}" if len(names) > 1 else "The loop"
     written = sorted({s.array for s in statements((root,)) if isinstance(s, Store)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...loopnest.affine import affine
-from ...loopnest.fold import fold, substitute
+from ...loopnest.fold import fold, reads, substitute
 from ...loopnest.ir import (
     PY_BOOL,
     Assign,
@@ -30,6 +30,7 @@ from .boxes import split
 from .expressions import evaluate, load, truth, wanted_dtype
 from .legality import index_range
 from .normal import NotVectorisable, exposed, negate
+from .provenance import copied_from
 from .ranges import Ranges
 from .reductions import reduce_assign, reduce_extreme
 from .session import Binding, Buffer, BufferRef, Context, Env, Session, Span
@@ -86,10 +87,21 @@ def _forward(statement: Stmt, pending: list[Pending]) -> None:
     written = {p.array for p in pending}
     for inner in statements((statement,)):
         for part in _loads(inner):
-            if part.array in written:
+            if part.array in written and not all(
+                _distinct(part.index, p.index) for p in pending if p.array == part.array
+            ):
                 raise NotVectorisable(
                     f"{part.array} is read after it was written under a condition", part.line
                 )
+
+
+def _distinct(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
+    """Two subscripts that never name one element: ``acc[i, 0]`` and ``acc[i, 1]``."""
+    for x, y in zip(a, b, strict=True):
+        f, g = affine(x), affine(y)
+        if f is not None and g is not None and (f - g).is_const and (f - g).const:
+            return True
+    return False
 
 
 def _loads(statement: Stmt) -> list[Load]:
@@ -105,8 +117,8 @@ def inner_loop(session: Session, loop: For, context: Context, env: Env) -> list[
         span = span_of(loop)
         deeper = replace(
             context,
-            spans=(*context.spans, (loop.index, span)),
-            full=(*context.full, (loop.index, span)),
+            spans=_ordered(session, (*context.spans, (loop.index, span))),
+            full=_ordered(session, (*context.full, (loop.index, span))),
         )
         inner = dict(env)
         result = block_body(session, loop.body, deeper, inner)
@@ -115,6 +127,24 @@ def inner_loop(session: Session, loop: For, context: Context, env: Env) -> list[
         return result
     _kept_loop(session, loop, context, env)
     return []
+
+
+def _ordered(session: Session, spans: tuple[tuple[str, Span], ...]) -> tuple[tuple[str, Span], ...]:
+    """Axes in the order of the array that is written, not of the loops, where that is free."""
+    return tuple(sorted(spans, key=lambda item: session.axis_order.get(item[0], 99)))
+
+
+def axis_order(session: Session, loop: For) -> dict[str, int]:
+    """Position of each axis; the loops' own order where elements are reduced in it."""
+    axes = [loop.index]
+    axes += [s.index for s in statements(loop.body) if isinstance(s, For) and id(s) in session.axes]
+    if not session.reductions:
+        stores = [s for s in statements(loop.body) if isinstance(s, Store)]
+        if stores:
+            written = [reads(e) & set(axes) for e in stores[0].index]
+            first = [name for names in written for name in sorted(names)]
+            axes = list(dict.fromkeys((*first, *axes)))
+    return {name: position for position, name in enumerate(dict.fromkeys(axes))}
 
 
 def span_of(loop: For) -> Span:
@@ -131,9 +161,7 @@ def span_of(loop: For) -> Span:
 
 def _kept_loop(session: Session, loop: For, context: Context, env: Env) -> None:
     assigned = {s.name for s in statements(loop.body) if isinstance(s, Assign)}
-    carried = sorted(
-        (assigned & (exposed(loop.body) | context.future)) - session.reductions.keys()
-    )
+    carried = sorted((assigned & (exposed(loop.body) | context.future)) - session.reductions.keys())
     ahead = exposed(loop.body) | context.future
     _settle(session, loop, replace(context, future=ahead), env)
     for name in carried:
@@ -165,9 +193,7 @@ def _settle(session: Session, loop: For, context: Context, env: Env) -> None:
 
 def loop_header(session: Session, loop: For) -> str:
     """``for k in range(1, n):``."""
-    start, stop = (
-        evaluate(session, e, Context((), ())).text for e in (loop.start, loop.stop)
-    )
+    start, stop = (evaluate(session, e, Context((), ())).text for e in (loop.start, loop.stop))
     bounds = stop if (start, loop.step) == ("0", 1) else f"{start}, {stop}"
     if loop.step != 1:
         bounds += f", {loop.step}"
@@ -203,9 +229,7 @@ def _carry(session: Session, name: str, loop: For, context: Context, env: Env) -
     env[name] = Binding(BufferRef(type_, loop.line, buffer), context.spans)
 
 
-def _full_already(
-    name: str, env: Env, spans: tuple[tuple[str, Span], ...], dtype: str
-) -> bool:
+def _full_already(name: str, env: Env, spans: tuple[tuple[str, Span], ...], dtype: str) -> bool:
     """The scalar is an array of its own over all axes, and no other scalar refers to it."""
     expr = env[name].expr
     if not isinstance(expr, BufferRef):
@@ -259,7 +283,8 @@ def new_buffer(
 ) -> Buffer:
     """A name for an expanded scalar: the user's own, unless it must survive."""
     usable = private.isidentifier() and private not in session.nest.live_out
-    name = private if usable and not context.branch else session.fresh(private)
+    own = not context.branch or private in session.single
+    name = private if usable and own else session.fresh(private)
     if name in session.reductions or private in session.nest.invented:
         name = session.fresh(private.rstrip("_"))
     return Buffer(name, private, axes, context.spans, dtype, session.next_version())
@@ -281,7 +306,8 @@ def assign(
         return
     if not context.branch and _in_place(session, name, value, context, env):
         return
-    if _worth_a_name(session, name, value) and not context.branch:
+    alone = name in session.single and name not in env
+    if _worth_a_name(session, name, value) and (alone or not context.branch):
         env[name] = Binding(materialise(session, name, value, context, env), context.spans)
         return
     env[name] = Binding(value, context.spans)
@@ -296,9 +322,7 @@ def _worth_a_name(session: Session, name: str, value: Expr) -> bool:
     return (session.uses.get(name, 0) > 1 and size > 1) or size > MAX_INLINE
 
 
-def materialise(
-    session: Session, name: str, value: Expr, context: Context, env: Env
-) -> Expr:
+def materialise(session: Session, name: str, value: Expr, context: Context, env: Env) -> Expr:
     """Compute a value now, under a name."""
     result = evaluate(session, value, context)
     if not result.is_array:
@@ -348,7 +372,9 @@ def _in_place(session: Session, name: str, value: Expr, context: Context, env: E
             pass
         case _:
             return False
-    if buffer.private != name or any(isinstance(p, BufferRef) and p.buffer == buffer for p in walk(right)):
+    if buffer.private != name or any(
+        isinstance(p, BufferRef) and p.buffer == buffer for p in walk(right)
+    ):
         return False
     if old.spans != context.spans:
         return False
@@ -404,9 +430,7 @@ def _spill(session: Session, name: str, old: Binding, context: Context, env: Env
     env[name] = Binding(BufferRef(type_, old.expr.line, buffer), old.spans)
 
 
-def _update(
-    session: Session, name: str, value: Expr, context: Context, env: Env
-) -> None:
+def _update(session: Session, name: str, value: Expr, context: Context, env: Env) -> None:
     """Write into the part of an expanded scalar that the present spans cover."""
     binding = env[name]
     ref = binding.expr
@@ -420,7 +444,9 @@ def _update(
     match value:
         case Binary(op="+" | "-" | "*" as op, left=BufferRef(buffer=left), right=right) if (
             left.name == buffer.name
-            and not any(isinstance(p, BufferRef) and p.buffer.name == buffer.name for p in walk(right))
+            and not any(
+                isinstance(p, BufferRef) and p.buffer.name == buffer.name for p in walk(right)
+            )
         ):
             operand = evaluate(session, right, context)
             evaluate(session, value, context)
@@ -481,8 +507,10 @@ def write(session: Session, item: Pending, context: Context, env: Env) -> None:
                 session.line(f"{session.np}.copyto({slot}, {new.text}, where={mask.text})")
                 if new.dtype not in (None, natural_dtype(info.element)):
                     raise NotVectorisable("a masked store converts its values", line)
-                if new.type.is_python and new.type.kind is Kind.FLOAT and (
-                    info.element.kind is not Kind.FLOAT
+                if (
+                    new.type.is_python
+                    and new.type.kind is Kind.FLOAT
+                    and (info.element.kind is not Kind.FLOAT)
                 ):
                     raise NotVectorisable("a masked store converts its values", line)
                 return
@@ -506,8 +534,8 @@ def _ufunc_out(
             second = evaluate(session, right, context)
             if result_dtype(op, first, second) != natural_dtype(left.type):
                 return None
-            if result.dtype != natural_dtype(left.type) or "[" not in target.text and (
-                context.kept and target.text in session.nest.privates
+            if result.dtype != natural_dtype(left.type) or (
+                "[" not in target.text and (context.kept and target.text in session.nest.privates)
             ):
                 return None
             if "[" not in target.text:
@@ -521,20 +549,31 @@ def _check_store(
 ) -> None:
     """What NumPy converts silently for arrays but not for scalars."""
     order = (Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.COMPLEX)
+    if (
+        element.kind is Kind.INT
+        and value.type.kind is Kind.FLOAT
+        and _fits(session, value, element, context)
+    ):
+        return
     if order.index(value.type.kind) > order.index(element.kind) and not (
         element.kind is Kind.BOOL and value.type.kind is Kind.INT
     ):
-        raise NotVectorisable(
-            f"a {value.type.kind} is cut to {element} when it is stored", line
-        )
-    if element.kind is Kind.INT and value.type.kind is Kind.INT and value.type.is_python:
-        ranges = Ranges(session, context)
-        found = ranges.interval(value)
-        limit = 2 ** (8 * _width(element) - 1)
-        low, high = (0, 2 * limit) if (element.dtype or "").startswith("u") else (-limit, limit)
-        if found.low is None or found.high is None or found.low < low or found.high >= high:
-            raise NotVectorisable(f"an integer may not fit into {element}", line)
-        ranges.commit()
+        raise NotVectorisable(f"a {value.type.kind} is cut to {element} when it is stored", line)
+    python = element.kind is Kind.INT and value.type.kind is Kind.INT and value.type.is_python
+    if python and not _fits(session, value, element, context):
+        raise NotVectorisable(f"an integer may not fit into {element}", line)
+
+
+def _fits(session: Session, value: Expr, element: Scalar, context: Context) -> bool:
+    """Every value is in the range of the integer type."""
+    ranges = Ranges(session, context)
+    found = ranges.interval(value)
+    limit = 2 ** (8 * _width(element) - 1)
+    low, high = (0, 2 * limit) if (element.dtype or "").startswith("u") else (-limit, limit)
+    if found.low is None or found.high is None or found.low < low or found.high >= high:
+        return False
+    ranges.commit()
+    return True
 
 
 def _width(element: Scalar) -> int:
@@ -554,9 +593,7 @@ def _save_readers(session: Session, array: str, context: Context, env: Env) -> N
             continue
         if binding.spans != context.spans:
             raise NotVectorisable(f"{name} is read after its array changed", context_line(binding))
-        env[name] = Binding(
-            materialise(session, name, binding.expr, context, env), binding.spans
-        )
+        env[name] = Binding(materialise(session, name, binding.expr, context, env), binding.spans)
 
 
 def context_line(binding: Binding) -> int:
@@ -616,15 +653,14 @@ def _masked(
     effects = sum(
         1 for s in statements((*statement.then, *statement.orelse)) if not isinstance(s, If)
     )
-    if effects > 1 and not context.branch and _is_computed(test):
-        effects_on = {s.array for s in statements(statement.then) if isinstance(s, Store)}
-        name = "mask" if not effects_on else "mask"
-        if session.uses.get("mask!", 0) >= 0 and effects > 2 and not _stores_one(statement):
-            test = materialise(session, session.fresh(name), test, context, env)
+    if effects > 2 and not context.branch and _is_computed(test) and not _stores_one(statement):
+        test = materialise(session, session.fresh("mask"), test, context, env)
     sides: list[tuple[list[Pending], Env]] = []
     for body, sign in ((statement.then, test), (statement.orelse, negate(test))):
         local = dict(env)
-        mask = sign if context.mask is None else Bool(PY_BOOL, test.line, "and", (context.mask, sign))
+        mask = (
+            sign if context.mask is None else Bool(PY_BOOL, test.line, "and", (context.mask, sign))
+        )
         inner = replace(context, branch=True, mask=mask)
         sides.append((block_body(session, body, inner, local), local))
     (then_stores, then_env), (else_stores, else_env) = sides
@@ -703,7 +739,14 @@ def _old_value(session: Session, item: Pending, element: Scalar) -> Expr:
         for s in statements((session.root,))
         if isinstance(s, Store) and s.array == item.array
     }
-    first_touch = len(places) == 1 and not session.kept_around and info.container == "ndarray"
+    first_touch = len(places) == 1 and not session.kept_around
+    copied = copied_from(session, info)
+    if (
+        copied is not None
+        and first_touch
+        and copied not in {s.array for s in statements((session.root,)) if isinstance(s, Store)}
+    ):
+        return Load(element, item.value.line, copied, item.index)
     if fill is not None and first_touch and isinstance(fill, int):
         return Const(Scalar(Kind(type(fill).__name__)), item.value.line, fill)
     return Load(element, item.value.line, item.array, item.index)
@@ -719,16 +762,16 @@ def _store_type(a: Expr, b: Expr) -> Scalar:
 
 def _write_all(session: Session, pending: list[Pending], context: Context, env: Env) -> None:
     """Write joined stores; values that read an array written before them are computed first."""
-    written: set[str] = set()
     ready: list[Pending] = []
     for item in pending:
-        reads = {p.array for p in walk(item.value) if isinstance(p, Load)}
-        if reads & written - {item.array} or (item.array in written and item.array in reads):
+        loads = [p for p in walk(item.value) if isinstance(p, Load)]
+        if any(
+            p.array == w.array and not _distinct(p.index, w.index) for p in loads for w in ready
+        ):
             value = materialise(
                 session, session.fresh(f"new_{item.array}"), item.value, context, env
             )
             item = replace(item, value=value)
-        written.add(item.array)
         ready.append(item)
     for item in ready:
         write(session, item, context, env)

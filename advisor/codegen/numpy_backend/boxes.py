@@ -117,5 +117,3 @@ def _around(session: Session, bound: Affine, span: Span) -> list[Span]:
     if not facts.equal(bound + 1, span.high):
         parts.append(Span(bound + 1, span.high))
     return parts
-
-

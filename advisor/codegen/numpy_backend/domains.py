@@ -24,7 +24,7 @@ def nonzero_divisor(
     if ranges.excludes_zero(divisor):
         ranges.commit()
         return
-    if any(_implies_nonzero(test, divisor) for test in _facts(session)):
+    if any(_implies_nonzero(test, divisor) for test in _facts(session, context)):
         session.silent = True
         return
     if python:
@@ -72,7 +72,7 @@ def _require_list(session: Session, expr: Expr, what: str, reason: str) -> None:
                 "positive": f"min({array}) > 0",
                 "not negative": f"min({array}) >= 0",
             }
-            if what in tests and expr.type.kind in (Kind.INT, Kind.BOOL) or what == "nonzero":
+            if (what in tests and expr.type.kind in (Kind.INT, Kind.BOOL)) or what == "nonzero":
                 if tests[what] not in session.domains:
                     session.domains.append(tests[what])
                 return
@@ -87,6 +87,7 @@ def _scalar_test(value: Value, what: str) -> str:
         "exp": f"{value.at(COMPARISON + 1)} <= 709",
         "finite": f"abs({value.text}) < float('inf')",
         "unit": f"abs({value.text}) <= 1",
+        "int64": f"abs({value.text}) < 2**62",
     }[what]
 
 
@@ -100,13 +101,14 @@ def _array_test(session: Session, value: Value, what: str) -> str:
         "exp": f"{bare}.max() <= 709",
         "finite": f"{np}.isfinite({value.text}).all()",
         "unit": f"{np}.abs({value.text}).max() <= 1",
+        "int64": f"{np}.abs({value.text}).max() < 2**62",
     }[what]
 
 
-def _facts(session: Session) -> list[Expr]:
+def _facts(session: Session, context: Context) -> list[Expr]:
     """Conditions that hold wherever the expression's value is used."""
     found: list[Expr] = []
-    for test in session.tests:
+    for test in (*session.tests, *((context.mask,) if context.mask is not None else ())):
         if isinstance(test, Bool) and test.op == "and":
             found += test.operands
         else:

@@ -22,6 +22,7 @@ from ...loopnest.ir import (
 )
 from ...model import Source
 from . import reductions
+from .block import axis_order, block_body, loop_header, span_of
 from .expressions import scalar_text
 from .halo import Halo, allocation, filling
 from .known import Facts
@@ -30,7 +31,6 @@ from .lists import convert_lists
 from .normal import NotVectorisable, exposed
 from .planning import all_loops
 from .session import Context, Session
-from .block import block_body, loop_header, span_of
 from .values import dtype_text
 
 
@@ -77,6 +77,8 @@ def _session(
                 if isinstance(part, Var):
                     uses[part.name] = uses.get(part.name, 0) + 1
     session = Session(nest, root, source, np_name, axes, uses, Facts(nest))
+    assigned = [s.name for s in statements((root,)) if isinstance(s, Assign)]
+    session.single = frozenset(name for name in assigned if assigned.count(name) == 1)
     session.narrow = dict(narrow)
     session.taken |= set(nest.privates)
     return session
@@ -96,23 +98,20 @@ class _Writer:
         session = self.session
         convert_lists(session)
         for array, dtype in session.narrow.items():
-            if array not in session.halos and array not in session.array_names:
+            wide = session.nest.arrays[array].element.kind is Kind.INT
+            if wide and array not in session.halos and array not in session.array_names:
                 name = session.fresh(f"small_{array}")
                 session.array_names[array] = name
-                session.prologue.append(
-                    f"{name} = {array}.astype({dtype_text(session.np, dtype)})"
-                )
-        written = {
-            s.array for s in statements((session.root,)) if isinstance(s, Store)
-        }
-        for halo in session.halos.values():
-            assert isinstance(halo, Halo)
+                session.prologue.append(f"{name} = {array}.astype({dtype_text(session.np, dtype)})")
+        written = {s.array for s in statements((session.root,)) if isinstance(s, Store)}
+        self.written = written
+        known = [h for h in session.halos.values() if isinstance(h, Halo)]
+        self.sequence((session.root,), session.nest.live_out)
+        self._last_indices()
+        for halo in known:  # last, when it is known how the sizes may be spelled
             session.prologue.append(allocation(session, halo))
             if halo.array not in written:
                 session.prologue += filling(session, halo)
-        self.written = written
-        self.sequence((session.root,), session.nest.live_out)
-        self._last_indices()
 
     def sequence(self, body: tuple[Stmt, ...], future: frozenset[str]) -> None:
         """Statements of kept loops."""
@@ -163,6 +162,7 @@ class _Writer:
         inside = [s for s in all_loops(loop) if id(s) in session.axes]
         session.block_loops = tuple(inside)
         session.reductions = reductions.find(loop, session.axes, future)
+        session.axis_order = axis_order(session, loop)
         session.carried = set()
         session.kept_around = bool(session.facts.ranges)
         stored = {s.array for s in statements(loop.body) if isinstance(s, Store)}
@@ -234,6 +234,8 @@ def narrow_types(nest: Nest, root: For) -> list[dict[str, str]]:
     if len(chosen) != 1:
         return []
     low, high = nest.arrays[chosen[0]].interval.low, nest.arrays[chosen[0]].interval.high
+    if nest.arrays[chosen[0]].element.kind is Kind.BOOL:
+        low, high = 0, 1
     if low is None or high is None:
         return []
     result = []
@@ -245,10 +247,10 @@ def narrow_types(nest: Nest, root: For) -> list[dict[str, str]]:
 
 def _is_wide_integer(nest: Nest, array: str) -> bool:
     element = nest.arrays[array].element
+    if element.kind is Kind.BOOL:
+        return True  # read as it is, but its counts fit into bytes
     return element.kind is Kind.INT and element.dtype in (None, "int64", "int32")
 
 
 def _loads(expr: Expr) -> list[Load]:
     return [part for part in walk(expr) if isinstance(part, Load)]
-
-

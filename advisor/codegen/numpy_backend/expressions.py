@@ -228,9 +228,7 @@ def _check_fixed(session: Session, expr: Load, dim: int, context: Context) -> No
         raise NotVectorisable(f"a subscript of {expr.array} may leave it", expr.line)
 
 
-def _with_halo(
-    session: Session, expr: Load, found: list[Part], context: Context
-) -> list[Part]:
+def _with_halo(session: Session, expr: Load, found: list[Part], context: Context) -> list[Part]:
     """Record the border the access needs; the attempt is repeated with it."""
     halo = session.halos.get(expr.array)
     current = halo if isinstance(halo, Halo) else new_halo(session, expr.array)
@@ -294,9 +292,7 @@ def _halo_slice(
     return indexing.AxisIndex(axis, f"{start}:{stop}" + (f":{span.step}" if span.step > 1 else ""))
 
 
-def _element(
-    session: Session, expr: Load, parts: list[str], container: str, name: str
-) -> Value:
+def _element(session: Session, expr: Load, parts: list[str], container: str, name: str) -> Value:
     if container == "ndarray" or name != expr.array:
         text = f"{name}[{', '.join(parts)}]"
         dtype: str | None = natural_dtype(expr.type)
@@ -357,8 +353,10 @@ def _view(
         clean = [p.split("@", 2)[2] if p.startswith("@") else p for p in inserted]
         return Value(f"{name}[{', '.join(clean)}]", ATOM, expr.type, dtype, frozenset(axes))
     base = name if all(t == ":" for t in texts) else f"{name}[{_joined(texts)}]"
-    turned = f"{base}.T" if len(axes) == 2 else (
-        f"{base}.transpose({', '.join(str(axes.index(a)) for a in order)})"
+    turned = (
+        f"{base}.T"
+        if len(axes) == 2
+        else (f"{base}.transpose({', '.join(str(axes.index(a)) for a in order)})")
     )
     return Value(align(turned, order, context.axes), ATOM, expr.type, dtype, frozenset(axes))
 

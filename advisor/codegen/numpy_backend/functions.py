@@ -29,10 +29,10 @@ _LAST_DIGIT = {
 }  # fmt: skip
 """``math`` functions whose NumPy form may round the last digit differently."""
 
-_SAME_LOOP = frozenset(
-    "exp log log2 log10 log1p expm1 sin cos tan tanh sinh cosh arcsin arccos arctan arctan2 hypot "
-    "arcsinh exp2 cbrt".split()
-)
+_SAME_LOOP = frozenset((
+    "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "tanh", "sinh",
+    "cosh", "arcsin", "arccos", "arctan", "arctan2", "hypot", "arcsinh", "exp2", "cbrt",
+))  # fmt: skip
 """NumPy functions: a scalar goes through the same loop as an array."""
 
 _DOMAIN = {
@@ -62,10 +62,10 @@ def call_value(session: Session, expr: Call, context: Context) -> Value:
         dtype = values[0].dtype
         text = f"{session.np}.abs({values[0].text})"
         return Value(text, ATOM, expr.type, dtype, axes, True)
-    if name in ("int", "float", "bool") or name.startswith("numpy.") and _is_cast(name):
+    if name in ("int", "float", "bool") or (name.startswith("numpy.") and _is_cast(name)):
         return _cast(session, expr, values[0], context)
     if name in ("math.floor", "math.ceil", "math.trunc"):
-        return _rounded(session, expr, values[0])
+        return _rounded(session, expr, values[0], context)
     if name in ("math.radians", "math.degrees"):
         raise NotVectorisable(f"{name}() has no NumPy form with the same bits", expr.line)
     module, _, short = name.rpartition(".")
@@ -147,16 +147,17 @@ def _is_cast(name: str) -> bool:
 
 
 def _cast(session: Session, expr: Call, value: Value, context: Context) -> Value:
+    from .expressions import wanted_dtype
+
     source, target = value.type.kind, expr.type.kind
-    dtype = natural_dtype(expr.type)
+    dtype = wanted_dtype(session, expr)
     if target is Kind.BOOL:
         if source is Kind.BOOL:
             return Value(value.text, value.level, expr.type, "bool", value.axes, value.fresh)
         zero = Value("0", ATOM, expr.args[0].type, None)
         return compare("!=", value, zero, expr.type)
     if source is Kind.FLOAT and target is Kind.INT:
-        # int(nan) raises, int(1e30) is exact in Python.
-        raise NotVectorisable("floats are cut to integers", expr.line)
+        return _cut(session, expr, value, context)
     if target is Kind.INT and source is Kind.INT and value.dtype != dtype and value.is_array:
         if session.narrow:
             return value
@@ -167,14 +168,31 @@ def _cast(session: Session, expr: Call, value: Value, context: Context) -> Value
     return Value(changed.text, changed.level, expr.type, changed.dtype, value.axes, changed.fresh)
 
 
-def _rounded(session: Session, expr: Call, value: Value) -> Value:
-    # math.floor gives a Python int of any size, and raises for nan and inf.
-    raise NotVectorisable(f"{expr.function}() makes integers of floats", expr.line)
+def _rounded(session: Session, expr: Call, value: Value, context: Context) -> Value:
+    """``math.floor`` and friends: a Python int of a float."""
+    name = expr.function.rpartition(".")[2]
+    if value.type.kind is not Kind.FLOAT:
+        return value
+    text = f"{session.np}.{name}({value.text})"
+    whole = Value(text, ATOM, value.type, value.dtype, value.axes, True)
+    return _cut(session, expr, whole, context)
 
 
-def _extreme(
-    session: Session, expr: Call, values: list[Value], axes: frozenset[str]
-) -> Value:
+def _cut(session: Session, expr: Call, value: Value, context: Context) -> Value:
+    """An integer of each float, towards zero. ``int(nan)`` raises, ``int(1e30)`` is exact."""
+    from .expressions import evaluate
+
+    ranges = Ranges(session, context)
+    found = ranges.interval(expr.args[0])
+    if found.low is not None and found.high is not None and max(-found.low, found.high) < 2**62:
+        ranges.commit()
+    else:
+        reason = "a float may be too large for an integer, or not a number"
+        require(session, expr.args[0], "int64", context, evaluate, reason)
+    return cast(value, natural_dtype(expr.type), session.np)
+
+
+def _extreme(session: Session, expr: Call, values: list[Value], axes: frozenset[str]) -> Value:
     """``min(a, b)`` keeps ``a`` unless ``b < a``: NaN and signed zeros follow from that."""
     dtype = natural_dtype(expr.type)
     if expr.type.kind in (Kind.INT, Kind.BOOL):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-
-from ...loopnest.affine import Affine, constant, variable
+from ...loopnest.affine import Affine, constant, extent_of, extent_symbol, variable
 from ...loopnest.ir import ArrayInput, For, Kind, Load, Store, Var, expressions, statements, walk
 from ...model import Basis, Condition
-from .known import Facts
-from .normal import NotVectorisable
+from .known import Facts, extent_text, form_text
+from .provenance import made_like, proved_list, proved_type
 from .session import Session
 from .values import dtype_text
 
@@ -30,7 +28,10 @@ def guards(session: Session) -> tuple[list[str], list[Condition]]:
     for test in _scalar_tests(session):
         add(test)
     for symbol, form in session.facts.equal_required:
-        add(f"{session.facts.text(variable(symbol))} == {_plain_text(session.facts, form, symbol)}")
+        pair = extent_of(symbol)
+        left = symbol if pair is None else extent_text(session.nest, *pair)
+        right = form_text(form, {s: _plain_text(session, s) for s in form.symbols})
+        add(f"{left} == {right}")
     for form in _needed(session.facts):
         add(_inequality(session.facts, form))
     for test in _alias_tests(session, ledger):
@@ -40,8 +41,10 @@ def guards(session: Session) -> tuple[list[str], list[Condition]]:
     return tests, ledger
 
 
-def _plain_text(facts: Facts, form: Affine, symbol: str) -> str:
-    return facts.text(form)
+def _plain_text(session: Session, symbol: str) -> str:
+    """A symbol as such: after the test it may be spelled by what it equals."""
+    pair = extent_of(symbol)
+    return symbol if pair is None else extent_text(session.nest, *pair)
 
 
 def _needed(facts: Facts) -> list[Affine]:
@@ -80,7 +83,7 @@ def _inequality(facts: Facts, form: Affine) -> str:
 def _array_tests(session: Session, name: str, info: ArrayInput) -> list[str]:
     np = session.np
     if info.container == "ndarray":
-        if _proved_type(info):
+        if proved_type(info) or made_like(session, info) is not None:
             return []
         dtype = dtype_text(np, info.element.dtype or "float64")
         return [
@@ -89,6 +92,8 @@ def _array_tests(session: Session, name: str, info: ArrayInput) -> list[str]:
             f"{name}.ndim == {info.ndim}",
         ]
     kind = info.element.kind.value
+    if proved_list(info):
+        return []
     tests = [f"type({name}) is {info.container}"]
     if info.ndim == 1:
         return [*tests, f"set(map(type, {name})) == {{{kind}}}"]
@@ -100,34 +105,6 @@ def _array_tests(session: Session, name: str, info: ArrayInput) -> list[str]:
     if info.written:
         tests.append(f"len(set(map(id, {name}))) == len({name})")
     return tests
-
-
-_LITERAL_TYPES = frozenset(
-    "int float bool float64 float32 int64 int32 int16 int8 uint8 uint16 uint32 uint64 bool_".split()
-)
-
-
-def _proved_type(info: ArrayInput) -> bool:
-    """Made here by ``np.zeros((n, m))`` or with a literal dtype."""
-    allocation = info.allocation
-    if allocation is None or not isinstance(allocation.node, ast.Assign):
-        return False
-    call = allocation.node.value
-    makers = ("numpy.zeros", "numpy.ones", "numpy.empty")
-    if not isinstance(call, ast.Call) or allocation.function not in makers or not call.args:
-        return False
-    shape = call.args[0]
-    if not isinstance(shape, ast.Tuple) and info.ndim != 1:
-        return False
-    given = [k.value for k in call.keywords if k.arg == "dtype"] + call.args[1:2]
-    if any(k.arg not in ("dtype", "shape") for k in call.keywords):
-        return False
-    if not given:
-        return info.element.dtype == "float64"
-    match given[0]:
-        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
-            return name in _LITERAL_TYPES
-    return False
 
 
 def _scalar_tests(session: Session) -> list[str]:
@@ -204,9 +181,7 @@ def _alias_tests(session: Session, ledger: list[Condition]) -> list[str]:
     return tests
 
 
-def _apart(
-    session: Session, name: str, other: str, a: ArrayInput, b: ArrayInput
-) -> list[str]:
+def _apart(session: Session, name: str, other: str, a: ArrayInput, b: ArrayInput) -> list[str]:
     if a.container == b.container == "ndarray":
         first, second = sorted((name, other))
         return [f"not {session.np}.shares_memory({first}, {second})"]
@@ -223,11 +198,8 @@ def _apart(
 
 # -------------------------------------------------------------------- ranges
 def _range_tests(session: Session) -> list[str]:
-    tests = []
+    tests = [f"{name} > 0" for name in sorted(session.positive)]
     for name, (low, high) in session.ranges_used.items():
-        if low == "positive":
-            tests.append(f"{name} > 0")
-            continue
         info = session.nest.arrays.get(name)
         if info is None:
             tests.append(f"{low} <= {name} <= {high}")
@@ -253,11 +225,4 @@ def _array_range(
 
 
 def _not_empty(session: Session, name: str, info: ArrayInput) -> bool:
-    from ...loopnest.affine import extent_symbol
-
-    return all(
-        session.facts.proved(variable(extent_symbol(name, k)) - 1) for k in range(info.ndim)
-    )
-
-
-__all__ = ["NotVectorisable", "guards"]
+    return all(session.facts.proved(variable(extent_symbol(name, k)) - 1) for k in range(info.ndim))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...loopnest.affine import constant, extent_symbol, variable
+from ...loopnest.ir import Kind
 from .session import Session
 from .values import dtype_text, natural_dtype
 
@@ -36,7 +37,9 @@ def new_halo(session: Session, array: str) -> Halo:
     """An empty border."""
     info = session.nest.arrays[array]
     name = session.fresh("padded" if not session.halos else f"padded_{array}")
-    dtype = session.narrow.get(array, natural_dtype(info.element))
+    dtype = natural_dtype(info.element)
+    if info.element.kind is Kind.INT:
+        dtype = session.narrow.get(array, dtype)
     none = (0,) * info.ndim
     return Halo(array, name, none, none, ("",) * info.ndim, dtype)
 
@@ -47,7 +50,7 @@ def allocation(session: Session, halo: Halo) -> str:
     sizes = []
     for dim, (left, right) in enumerate(zip(halo.left, halo.right, strict=True)):
         size = variable(extent_symbol(halo.array, dim))
-        sizes.append(facts.text(facts.canonical(size + left + right)))
+        sizes.append(facts.text(size + left + right))
     shape = f"({', '.join(sizes)})" if len(sizes) > 1 else sizes[0]
     return f"{halo.name} = {session.np}.empty({shape}, dtype={dtype_text(session.np, halo.dtype)})"
 

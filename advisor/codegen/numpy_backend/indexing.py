@@ -45,9 +45,7 @@ def slice_text(
     facts = session.facts
     # u[i - 1] at i == 0 is u[-1] in Python: the slice must start inside.
     if not facts.require(first):
-        raise NotVectorisable(
-            f"the subscript of {array} becomes negative and wraps around", line
-        )
+        raise NotVectorisable(f"the subscript of {array} becomes negative and wraps around", line)
     if not facts.require(size - stop):
         raise NotVectorisable(f"a subscript of {array} may leave it", line)
     step = abs(factor) * span.step
@@ -124,9 +122,7 @@ class Border:
     """``wrap`` or ``edge``."""
 
 
-def border(
-    expr: Expr, array: str, dim: int, context: Context, facts: Facts
-) -> Border | None:
+def border(expr: Expr, array: str, dim: int, context: Context, facts: Facts) -> Border | None:
     """Recognise ``(i + 1) % n``, ``i - 1`` at ``i == 0``, ``max(i - 1, 0)`` and the like."""
     size = variable(extent_symbol(array, dim))
     found = wrapped(expr)
@@ -158,9 +154,7 @@ def _is_extent(form: Affine, size: Affine, facts: Facts) -> bool:
     if facts.equal(form, size):
         return True
     ((symbol, _),) = size.pairs
-    if len(form.pairs) > 1 or (form.pairs and form.pairs[0][1] != 1) or (
-        form.pairs and form.const
-    ):
+    if len(form.pairs) > 1 or (form.pairs and form.pairs[0][1] != 1) or (form.pairs and form.const):
         return False
     return facts.require_equal(symbol, form)
 

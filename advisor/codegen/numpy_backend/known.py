@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...loopnest.affine import Affine, affine, constant, extent_of, extent_symbol, variable
-from ...loopnest.ir import Nest
+from ...loopnest.ir import Const, Nest, expressions, statements, walk
 
 
 class Facts:
@@ -23,6 +23,13 @@ class Facts:
         self.equal_required: list[tuple[str, Affine]] = []
         """Symbols that a guard shows to be equal to a form."""
         self._value: dict[str, Affine] = {}
+        self._constants = {
+            part.value: part.name
+            for statement in statements((nest.root,))
+            for expr in expressions(statement)
+            for part in walk(expr)
+            if isinstance(part, Const) and part.name and isinstance(part.value, int)
+        }
         self._spelled: dict[str, str] = {}
         for name, scalar in nest.scalars.items():
             if isinstance(scalar.literal, int):
@@ -130,6 +137,8 @@ class Facts:
         if pair is None:
             return symbol
         form = self.canonical(variable(symbol))
+        if form.is_const and form.const in self._constants:
+            return self._constants[form.const]
         if not any(extent_of(s) for s in form.symbols) and len(form.pairs) <= 1:
             text = form_text(form, {s: s for s in form.symbols})
             return text if text.isidentifier() or text.isdigit() else f"({text})"

@@ -97,14 +97,14 @@ def pairs(found: tuple[Access, ...], nest: Nest) -> tuple[tuple[Access, Access],
     return tuple(result)
 
 
-def conflict(
-    a: Access, b: Access, axes: frozenset[int], facts: Facts
-) -> Conflict | None:
+def conflict(a: Access, b: Access, axes: frozenset[int], facts: Facts) -> Conflict | None:
     """The violation of one pair if the loops with these ids become axes."""
     common = tuple(x for x, y in zip(a.loops, b.loops, strict=False) if x is y)
     for signs in directions(a, b, common, facts):
         before = next((s for s in signs if s), 0)  # 1: a's iteration comes first
-        kept = next((s for s, loop in zip(signs, common, strict=True) if s and id(loop) not in axes), 0)
+        kept = next(
+            (s for s, loop in zip(signs, common, strict=True) if s and id(loop) not in axes), 0
+        )
         moved = [loop for s, loop in zip(signs, common, strict=True) if s and id(loop) in axes]
         if not moved:
             continue  # the order among kept loops and texts is untouched
@@ -203,9 +203,7 @@ def _apart(fa: Affine, fb: Affine, a: Access, b: Access, facts: Facts) -> bool:
     return facts.proved(lows_b - highs_a - 1) or facts.proved(lows_a - highs_b - 1)
 
 
-def _extremes(
-    form: Affine, access: Access, facts: Facts
-) -> tuple[Affine | None, Affine | None]:
+def _extremes(form: Affine, access: Access, facts: Facts) -> tuple[Affine | None, Affine | None]:
     low: Affine | None = form
     high: Affine | None = form
     for loop in reversed(access.loops):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...loopnest.ir import Append, ArrayInput, Kind, Store, statements
 from .normal import NotVectorisable
+from .provenance import proved_list
 from .ranges import outwards
 from .session import Session
 from .values import dtype_text, natural_dtype
@@ -11,9 +12,7 @@ from .values import dtype_text, natural_dtype
 
 def convert_lists(session: Session) -> None:
     """Give every list of the nest an array of its values, and the lines that write it back."""
-    written = {
-        s.array for s in statements((session.root,)) if isinstance(s, Store | Append)
-    }
+    written = {s.array for s in statements((session.root,)) if isinstance(s, Store | Append)}
     for name, info in session.nest.arrays.items():
         if info.container == "ndarray":
             continue
@@ -21,7 +20,7 @@ def convert_lists(session: Session) -> None:
             raise NotVectorisable(f"{name} is a {info.container} of a kind not converted")
         if info.element.kind is Kind.COMPLEX or not info.element.is_python:
             raise NotVectorisable(f"{name} holds {info.element} objects")
-        if info.element.kind is Kind.INT:
+        if info.element.kind is Kind.INT and not proved_list(info):
             # Integers beyond 64 bits would not fit into the array.
             low, high = info.interval.low, info.interval.high
             if low is None or high is None or max(-low, high) >= 2**60:

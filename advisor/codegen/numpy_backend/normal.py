@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...loopnest.affine import affine, make_affine, to_expr, variable
-from ...loopnest.fold import fold, reads, substitute
+from ...loopnest.fold import COMPARE, fold, reads, substitute
 from ...loopnest.ir import (
     PY_BOOL,
     PY_INT,
@@ -73,17 +73,13 @@ def _check(statement: Stmt) -> None:
                 "a while loop runs a number of times that only its own values decide", line
             )
         case Break():
-            raise NotVectorisable(
-                "break makes every iteration depend on the ones before it", line
-            )
+            raise NotVectorisable("break makes every iteration depend on the ones before it", line)
         case Append(array=array):
             raise NotVectorisable(f"the loop appends to {array}", line)
     for expr in expressions(statement):
         for part in walk(expr):
             if isinstance(part, UserCall):
-                raise NotVectorisable(
-                    f"{part.function}() is called for single elements", part.line
-                )
+                raise NotVectorisable(f"{part.function}() is called for single elements", part.line)
 
 
 def _body(
@@ -96,8 +92,12 @@ def _body(
                 return tuple(result)
             case If() if _continues(statement):
                 rest = body[position + 1 :]
-                then = _body((*statement.then, *_unless_done(statement.then, rest)), live_out, indices)
-                orelse = _body((*statement.orelse, *_unless_done(statement.orelse, rest)), live_out, indices)
+                then = _body(
+                    (*statement.then, *_unless_done(statement.then, rest)), live_out, indices
+                )
+                orelse = _body(
+                    (*statement.orelse, *_unless_done(statement.orelse, rest)), live_out, indices
+                )
                 result += _if(statement, then, orelse)
                 return tuple(result)
             case If():
@@ -131,7 +131,7 @@ def _continues(statement: If) -> bool:
 
 
 def _if(statement: If, then: tuple[Stmt, ...], orelse: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    test = fold(statement.test)
+    test = decided(statement.test)
     if isinstance(test, Const):
         return then if test.value else orelse
     if not then and not orelse:
@@ -139,6 +139,18 @@ def _if(statement: If, then: tuple[Stmt, ...], orelse: tuple[Stmt, ...]) -> tupl
     if not then:
         return (replace(statement, test=negate(test), then=orelse, orelse=()),)
     return (replace(statement, test=test, then=then, orelse=orelse),)
+
+
+def decided(test: Expr) -> Expr:
+    """The test with comparisons decided whose sides differ by a constant: ``i - 1 != i``."""
+    match test:
+        case Compare(op=op, left=left, right=right):
+            a, b = affine(left), affine(right)
+            if a is not None and b is not None and (a - b).is_const:
+                return Const(PY_BOOL, test.line, bool(COMPARE[op]((a - b).const, 0)))
+        case Bool(operands=operands):
+            return fold(replace(test, operands=tuple(decided(o) for o in operands)))
+    return fold(test)
 
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -167,9 +179,7 @@ def _exact(expr: Expr) -> bool:
 
 
 # ------------------------------------------------------------------ unrolling
-def _loop(
-    loop: For, live_out: frozenset[str], indices: frozenset[str]
-) -> tuple[Stmt, ...]:
+def _loop(loop: For, live_out: frozenset[str], indices: frozenset[str]) -> tuple[Stmt, ...]:
     loop = replace(loop, body=_body(loop.body, live_out, indices | {loop.index}))
     loop = replace(loop, start=fold(loop.start), stop=fold(loop.stop))
     trips = _trips(loop)
@@ -210,9 +220,7 @@ def exposed(body: tuple[Stmt, ...]) -> frozenset[str]:
     return found
 
 
-def _exposed(
-    body: tuple[Stmt, ...], done: frozenset[str]
-) -> tuple[frozenset[str], frozenset[str]]:
+def _exposed(body: tuple[Stmt, ...], done: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
     found: frozenset[str] = frozenset()
     for statement in body:
         for expr in expressions(statement):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ...loopnest.affine import affine
 from ...loopnest.ir import (
     Binary,
@@ -22,8 +24,8 @@ from .session import BufferRef, Context, Session
 from .values import natural_dtype
 
 Bound = float | int | None
-SIZE = Interval(0, 2**40)
-"""No array is longer than this."""
+SIZE = Interval(0, 2**31)
+"""Extents and trip counts: an array for each of more iterations would fill 16 GiB."""
 _ANY = Interval()
 
 
@@ -34,10 +36,12 @@ class Ranges:
         self.session = session
         self.context = context
         self.used: dict[str, tuple[Bound, Bound]] = {}
+        self.positive: set[str] = set()
 
     def commit(self) -> None:
         """The caller relies on an interval: its observations become run-time tests."""
         self.session.ranges_used.update(self.used)
+        self.session.positive |= self.positive
 
     def excludes_zero(self, expr: Expr) -> bool:
         """Never zero (NaN is not zero either)."""
@@ -79,7 +83,7 @@ class Ranges:
                 span.high.const - 1 if span.high.is_const else SIZE.high,
             )
         if name in self.session.facts.ranges:
-            return Interval(-(2**40), 2**40)
+            return Interval(-(2**31), 2**31)
         scalar = self.session.nest.scalars.get(name)
         if scalar is None or name in self.session.nest.privates:
             return _ANY
@@ -93,12 +97,16 @@ class Ranges:
         if expr.type.kind is Kind.FLOAT:
             # Only the sign of a factor matters: alpha > 0 today may be another positive number.
             low = 0.0 if low >= 0 else None
-            return Interval(low, None) if low is None or scalar.interval.low == 0 else self._positive(name)
+            return (
+                Interval(low, None)
+                if low is None or scalar.interval.low == 0
+                else self._positive(name)
+            )
         self.used[name] = (_down(int(low)), _up(int(high)))
         return Interval(*self.used[name])
 
     def _positive(self, name: str) -> Interval:
-        self.used[name] = ("positive", None)  # type: ignore[assignment]
+        self.positive.add(name)
         return Interval(5e-324, None)
 
     def _array(self, array: str, expr: Expr) -> Interval:
@@ -108,9 +116,9 @@ class Ranges:
             return limits
         if info.element.kind not in (Kind.INT, Kind.BOOL):
             return _ANY
-        if limits.high is not None and limits.high <= 255:
-            if info.interval.low is None or info.interval.low < 0 or info.interval.high != 1:
-                return limits
+        narrow = limits.high is not None and limits.high <= 255
+        if narrow and (info.interval.low != 0 or info.interval.high != 1):
+            return limits
         low, high = info.interval.low, info.interval.high
         if low is None or high is None:
             return limits
@@ -121,6 +129,12 @@ class Ranges:
         form = affine(expr)
         if expr.op == "-" and expr.left == expr.right and form is None:
             return self.interval(expr.left) if expr.type.kind is Kind.FLOAT else Interval(0, 0)
+        match expr:
+            # -0.5 * z * z is (-0.5 * z) * z: a square all the same (rounding keeps signs)
+            case Binary(op="*", left=Binary(op="*", left=factor, right=first), right=second) if (
+                first == second
+            ):
+                return _product(self.interval(factor), _square(self.interval(second)))
         a, b = self.interval(expr.left), self.interval(expr.right)
         if expr.op == "*" and expr.left == expr.right:
             return _square(a)
@@ -182,9 +196,7 @@ def union(a: Interval, b: Interval) -> Interval:
 
 def _unary(op: str, a: Interval) -> Interval:
     if op == "-":
-        return Interval(
-            None if a.high is None else -a.high, None if a.low is None else -a.low
-        )
+        return Interval(None if a.high is None else -a.high, None if a.low is None else -a.low)
     if op == "not":
         return Interval(0, 1)
     return a if op == "+" else _ANY
@@ -210,6 +222,8 @@ def binary_interval(op: str, a: Interval, b: Interval) -> Interval:
             return _product(a, b)
         case "/" if a.low is not None and a.low >= 0 and b.low is not None and b.low > 0:
             return Interval(0, None)
+        case "/" if _finite(a) and _finite(b) and b.low is not None and b.low >= 1:
+            return Interval(min(a.low, 0), max(a.high, 0))  # type: ignore[type-var]
         case "//" if b.low is not None and b.low >= 1 and a.low is not None and a.high is not None:
             return Interval(min(a.low, 0), max(a.high, 0))
         case "%" if b.low is not None and b.low >= 1 and b.high is not None:
@@ -228,10 +242,25 @@ def _add(a: Bound, b: Bound) -> Bound:
 
 def _product(a: Interval, b: Interval) -> Interval:
     if a.low is None or a.high is None or b.low is None or b.high is None:
-        positive = a.low is not None and a.low >= 0 and b.low is not None and b.low >= 0
-        return Interval(0, None) if positive else _ANY
+        signs = {_sign(a), _sign(b)}
+        if None in signs:
+            return _ANY
+        if a.low is not None and b.low is not None and min(a.low, b.low) > 0:
+            low = a.low * b.low
+            return Interval(low if low > 1e-290 else 0, None)
+        return Interval(None, 0) if signs == {1, -1} else Interval(0, None)
     ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
     return Interval(min(ends), max(ends))
+
+
+def _finite(a: Interval) -> bool:
+    return a.low is not None and a.high is not None
+
+
+def _sign(a: Interval) -> int | None:
+    if a.low is not None and a.low >= 0:
+        return 1
+    return -1 if a.high is not None and a.high <= 0 else None
 
 
 def _call(name: str, args: list[Interval]) -> Interval:
@@ -240,8 +269,13 @@ def _call(name: str, args: list[Interval]) -> Interval:
         square = _square(args[0])
         ends = [abs(e) for e in (args[0].low, args[0].high) if e is not None]
         return Interval(0, max(ends) if len(ends) == 2 and square.high is not None else None)
-    if short in ("sqrt", "exp", "hypot", "cosh"):
+    if short == "sqrt":
+        low = args[0].low
+        return Interval(0 if low is None or low <= 0 else math.sqrt(low) * 0.999, None)
+    if short in ("exp", "hypot", "cosh"):
         return Interval(0, None)
+    if short in ("sin", "cos", "tanh"):
+        return Interval(-1, 1)
     if name in ("min", "max") and len(args) == 2:
         a, b = args
         pick = min if name == "min" else max
@@ -254,8 +288,13 @@ def _call(name: str, args: list[Interval]) -> Interval:
             highs = [x for x in (a.high, b.high) if x is not None]
             high = min(highs) if highs else None
         return Interval(low, high)
-    if name in ("int", "float") and len(args) == 1:
-        return args[0]
+    if short in ("int", "float", "trunc", "floor", "ceil", "rint", "float64") and len(args) == 1:
+        low, high = args[0].low, args[0].high
+        if short in ("float", "float64"):
+            return args[0]
+        return Interval(
+            None if low is None else math.floor(low), None if high is None else math.ceil(high)
+        )
     if name == "bool":
         return Interval(0, 1)
     return _ANY

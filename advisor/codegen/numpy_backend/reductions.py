@@ -54,7 +54,7 @@ def find(block: For, axes: frozenset[int], needed: frozenset[str]) -> dict[str, 
             found[name] = "flag"
     for main, companions in places.items():
         if found.get(main) == "extreme":
-            found.update({c: "extreme" for c in companions})
+            found.update(dict.fromkeys(companions, "extreme"))
     return found
 
 
@@ -71,7 +71,9 @@ def _updates(block: For, name: str, axes: frozenset[int]) -> list[Assign] | None
                     if not (visit(then) and visit(orelse)):
                         return False
                 case For(body=inner):
-                    inside = any(isinstance(s, Assign) and s.name == name for s in statements(inner))
+                    inside = any(
+                        isinstance(s, Assign) and s.name == name for s in statements(inner)
+                    )
                     if inside and id(statement) not in axes:
                         return False
                     if not visit(inner):
@@ -253,7 +255,7 @@ def _sum_integers(
     ranges = Ranges(session, context)
     found = ranges.interval(element)
     bounded = found.low is not None and found.high is not None
-    if python and not (bounded and max(-found.low, found.high) < 2**22):  # type: ignore[operator,type-var]
+    if python and not (bounded and max(-found.low, found.high) <= 2**31):  # type: ignore[operator,type-var]
         raise NotVectorisable("a sum of integers may grow beyond 64 bits", whole.line)
     if python:
         ranges.commit()
@@ -365,5 +367,3 @@ def _at(session: Session, expr: Expr, place: str, context: Context) -> str:
                 rest = session.facts.text(form.substitute({axis: span.low}))
                 return text if rest == "0" else f"{text} + {rest}"
     raise NotVectorisable("what is kept along with an extreme is not an index", expr.line)
-
-

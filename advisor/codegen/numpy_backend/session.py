@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ...loopnest.affine import Affine
 from ...loopnest.ir import Expr, For, Interval, Nest
-from ...model import Condition, Source
+from ...model import Source
 from ...patch import free_name
 from .known import Facts
 
@@ -106,9 +106,8 @@ class Session:
         default_factory=dict
     )
     """Arrays and scalars whose observed range the text relies on."""
-    no_nan: set[str] = field(default_factory=set)
-    apart: set[tuple[str, str]] = field(default_factory=set)
-    conditions: list[Condition] = field(default_factory=list)
+    positive: set[str] = field(default_factory=set)
+    """Scalars that must be above zero."""
     array_names: dict[str, str] = field(default_factory=dict)
     """Arrays that are read under another name in array statements (lists, narrowed copies)."""
     narrow: dict[str, str] = field(default_factory=dict)
@@ -129,6 +128,10 @@ class Session:
     """What is known of expanded scalars, by version."""
     closed_ranges: set[str] = field(default_factory=set)
     """Written arrays whose values never leave their observed range."""
+    single: frozenset[str] = frozenset()
+    """Private scalars with one assignment in the whole nest."""
+    axis_order: dict[str, int] = field(default_factory=dict)
+    """Position of the axes of the present block."""
     kept_around: bool = False
     """The present block stands inside a kept loop."""
     reductions: dict[str, str] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
-from .normal import exposed
+from .normal import decided, exposed
 
 MAX_NODES = 24
 """Longest index expression that is repeated at every use."""
@@ -38,7 +38,7 @@ def propagate(root: For, nest: Nest) -> For:
 
 
 def _candidates(root: For, nest: Nest) -> frozenset[str]:
-    """Integers whose every value is an expression of indices and inputs, used in their iteration."""
+    """Integers that are always expressions of indices and inputs, used in their own iteration."""
     assigned: dict[str, list[Assign]] = {}
     carried: set[str] = set()
     indices = {s.index for s in statements((root,)) if isinstance(s, For)}
@@ -108,7 +108,7 @@ def _body(
 
 
 def _if(statement: If, values: dict[str, Expr], names: frozenset[str]) -> tuple[Stmt, ...]:
-    test = fold(substitute(statement.test, values))
+    test = decided(substitute(statement.test, values))
     then_values, else_values = dict(values), dict(values)
     then = _body(statement.then, then_values, names)
     orelse = _body(statement.orelse, else_values, names)
@@ -127,5 +127,3 @@ def _if(statement: If, values: dict[str, Expr], names: frozenset[str]) -> tuple[
     if not then and not orelse:
         return ()
     return (replace(statement, test=test, then=then, orelse=orelse),)
-
-

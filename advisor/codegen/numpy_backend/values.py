@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from ...loopnest.fold import BINARY, COMPARE
 from ...loopnest.ir import Kind, Scalar
 
-ATOM, POWER, UNARY, PRODUCT, SUM, SHIFT, BITAND, BITXOR, BITOR, COMPARISON, NOT, AND, OR, TERNARY = (
-    20, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3,
-)  # fmt: skip
+ATOM, POWER, UNARY, PRODUCT, SUM, SHIFT = 20, 15, 14, 13, 12, 11
+BITAND, BITXOR, BITOR, COMPARISON, NOT, AND, OR, TERNARY = 10, 9, 8, 7, 6, 5, 4, 3
+"""Binding strength of Python's operators."""
 _BINARY_LEVEL = {
     "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "**": POWER,
     "<<": SHIFT, ">>": SHIFT, "&": BITAND, "^": BITXOR, "|": BITOR,
@@ -83,12 +83,10 @@ def result_dtype(op: str, *operands: Value) -> str | None:
     return _result_dtype(op, key)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _result_dtype(op: str, key: tuple[tuple[bool, str | None, Kind], ...]) -> str | None:
     samples = [
-        np.ones(1, dtype)
-        if array
-        else (_WEAK[kind] if dtype is None else np.dtype(dtype).type(1))
+        np.ones(1, dtype) if array else (_WEAK[kind] if dtype is None else np.dtype(dtype).type(1))
         for array, dtype, kind in key
     ]
     try:
@@ -115,6 +113,10 @@ def cast(value: Value, dtype: str, np_name: str) -> Value:
     """The array in another dtype; Python scalars and equal dtypes stay as they are."""
     if not value.is_array or value.dtype == dtype:
         return value
+    if (value.dtype, dtype) == ("bool", "uint8"):
+        return replace(
+            value, text=f"{value.at(ATOM)}.view({np_name}.uint8)", level=ATOM, dtype=dtype
+        )
     return replace(
         value,
         text=f"{value.at(ATOM)}.astype({dtype_text(np_name, dtype)})",

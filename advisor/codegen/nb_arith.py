@@ -1,0 +1,328 @@
+"""Arithmetic: where numba's result could differ from Python's and NumPy's, and its range."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from ..loopnest.affine import Affine, constant
+from ..loopnest.ir import PY_FLOAT, PY_INT, Kind, Scalar
+from ..loopnest.typing_rules import binary_type, join, unary_type
+from .nb_scope import Scope
+from .nb_state import State, fail
+from .nb_values import (
+    INT64_MAX,
+    INT64_MIN,
+    Num,
+    Unsupported,
+    absolute,
+    add,
+    binary_compiled,
+    compiled,
+    divide,
+    dtype_range,
+    floor_divide,
+    free,
+    hull,
+    modulo,
+    multiply,
+    negate,
+)
+
+EXACT_IN_FLOAT = 2**53
+
+
+class Arithmetic:
+    """Operators on numbers, in one scope."""
+
+    state: State
+    scope: Scope
+
+    def number(self, node: ast.expr) -> Num:
+        """The value of an expression that must be one number."""
+        raise NotImplementedError
+
+    def unary(self, node: ast.UnaryOp, op: ast.unaryop, operand: Num) -> Num:
+        """``-x``, ``+x``, ``~x``."""
+        symbol = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(op)]
+        type_ = unary_type(symbol, operand.type)
+        if type_ is None:
+            raise Unsupported(f"{symbol}{operand.type} is not defined", node.lineno)
+        if type_.kind is Kind.COMPLEX:
+            return Num(type_, operand.low, operand.high, nan=operand.nan)
+        if symbol == "+":
+            return replace(operand, type=type_, entry=False)
+        if symbol == "~":
+            if operand.type.kind is Kind.BOOL:
+                return Num(type_, 0, 1)
+            # ~x is -x - 1
+            result = add(negate(operand, type_), Num(PY_INT, -1, -1), type_)
+        else:
+            result = negate(operand, type_)
+            if operand.form is not None and compiled(type_) == "int64":
+                result = replace(result, form=-operand.form)
+        result = replace(result, nan=operand.nan, also=operand.also)
+        if compiled(type_) not in ("int64", "float64", "float32"):
+            self.state.cast(node, compiled(type_))
+            return free(type_) if not _fits_dtype(result) else result
+        return self.fits(result, node)
+
+    def binary(
+        self,
+        node: ast.expr | None,
+        op: str,
+        left_node: ast.expr,
+        right_node: ast.expr,
+        left: Num,
+        right: Num | None = None,
+        sink: str | None = None,
+        owner: ast.AST | None = None,
+    ) -> Num:
+        """``left op right``. ``node`` is None where no text can be put around the result."""
+        at: ast.AST = node or owner or right_node
+        if op == "**":
+            from .nb_power import power
+
+            return power(self, node, left_node, right_node, left, at)
+        right = self.number(right_node) if right is None else right
+        types: set[Scalar] = set()
+        for a in left.types:
+            for b in right.types:
+                type_ = binary_type(op, a, b)
+                if type_ is None:
+                    raise Unsupported(f"{a} {op} {b} is not defined", getattr(at, "lineno", None))
+                types.add(type_)
+        main = self._joined(types, at)
+        self._same_width(node, op, left_node, right_node, left, right, main, sink, at)
+        result = self._range(op, left, right, main, node, left_node, right_node, at)
+        return self.fits(replace(result, also=frozenset(types - {main})), at)
+
+    def _joined(self, types: set[Scalar], at: ast.AST) -> Scalar:
+        ordered = sorted(types, key=str)
+        main = ordered[0]
+        for other in ordered[1:]:
+            found = join(main, other)
+            if found is None:
+                fail_text = f"a value is {main} on one path and {other} on another"
+                raise Unsupported(fail_text, getattr(at, "lineno", None))
+            main = found
+        return main
+
+    def _same_width(
+        self,
+        node: ast.expr | None,
+        op: str,
+        left_node: ast.expr,
+        right_node: ast.expr,
+        left: Num,
+        right: Num,
+        main: Scalar,
+        sink: str | None,
+        at: ast.AST,
+    ) -> None:
+        """Casts where numba would compute in another width than the original."""
+        line = getattr(at, "lineno", None)
+        want = compiled(main)
+        sides = [(left_node, left), (right_node, right)]
+        got = binary_compiled(op, compiled(left.type), compiled(right.type))
+        if want == "float32":
+            for side_node, side in sides:
+                if side.type.is_python:
+                    # 0.1 * u[i] with float32 u: the literal is rounded to float32 first
+                    self.state.cast(side_node, "float32")
+                    got = "float32"
+        if got == want:
+            return
+        limits = dtype_range(want)
+        if limits is None or want == "bool" or op == "<<":
+            text = f"{left.type} {op} {right.type} is computed in another width by numba"
+            raise Unsupported(text, line)
+        for side_node, side in sides:
+            if side.type.is_python and not side.within(*limits):
+                fail(self.state, f"{ast.unparse(side_node)} may not fit {want}", side_node)
+        if got is None or got.startswith("float"):
+            raise Unsupported(f"{left.type} {op} {right.type} has no compiled form", line)
+        if sink == want and op in "+-*&|^":
+            return  # the store wraps as NumPy does
+        if node is None:
+            raise Unsupported(f"an in-place operation in {want} has no compiled form", line)
+        self.state.cast(node, want)
+
+    def _range(
+        self,
+        op: str,
+        left: Num,
+        right: Num,
+        type_: Scalar,
+        node: ast.expr | None,
+        left_node: ast.expr,
+        right_node: ast.expr,
+        at: ast.AST,
+    ) -> Num:
+        if type_.kind is Kind.COMPLEX:
+            return self._complex_range(op, left, right, type_, at)
+        nan = type_.kind is Kind.FLOAT and not (left.bounded and right.bounded)
+        if op in ("/", "//", "%"):
+            if not right.nonzero and not self._proved_positive(right):
+                self._zero_divisor(op, left, right, node, left_node, right_node, at)
+                nan = nan or type_.kind is Kind.FLOAT
+            if op == "/" and left.type == PY_INT and right.type == PY_INT:
+                # (2**60 + 1) / 3 rounds once in Python, twice in compiled code
+                for side, side_node in ((left, left_node), (right, right_node)):
+                    if not side.within(-EXACT_IN_FLOAT, EXACT_IN_FLOAT):
+                        text = f"{ast.unparse(side_node)} may be too large for an exact division"
+                        fail(self.state, text, at)
+            functions = {"/": divide, "//": floor_divide, "%": modulo}
+            result = functions[op](left, right, type_)
+            if op == "%" and type_.kind is Kind.INT and right.form is not None:
+                result = self._wrapped(result, right)
+            return replace(result, nan=nan)
+        match op:
+            case "+":
+                result = add(left, right, type_)
+            case "-":
+                result = add(left, negate(right, right.type), type_)
+            case "*":
+                result = multiply(left, right, type_)
+                if ast.dump(left_node) == ast.dump(right_node):
+                    low = 0 if result.low is None or result.low < 0 else result.low
+                    result = replace(result, low=low)
+            case _:
+                return self._bits(op, left, right, type_, at)
+        if type_.kind is Kind.INT and compiled(type_) == "int64":
+            result = replace(result, form=_form(op, left.form, right.form))
+        return replace(result, nan=nan)
+
+    def _proved_positive(self, value: Num) -> bool:
+        """In ``for i in range(n)`` the ``n`` of ``(i + 1) % n`` is at least 1."""
+        prove = self.state.prove_without_guard
+        return value.form is not None and prove(constant(1) - value.form)
+
+    def _wrapped(self, result: Num, modulus: Num) -> Num:
+        if modulus.low is None or modulus.low < 0 or modulus.form is None:
+            return result
+        # i % n with n == 0 raises before anything is indexed by it
+        return replace(result, low=0, lows=(constant(0),), highs=(modulus.form - 1,))
+
+    def _complex_range(self, op: str, left: Num, right: Num, type_: Scalar, at: ast.AST) -> Num:
+        sizes = [absolute(side, PY_FLOAT).high for side in (left, right)]
+        high = None
+        if None not in sizes:
+            a, b = float(sizes[0] or 0), float(sizes[1] or 0)
+            high = {"+": a + b, "-": a + b, "*": a * b * (1 + 1e-9)}.get(op)
+            high = None if high is None else high * (1 + 1e-9)
+        if op == "/" and not (right.type.kind is not Kind.COMPLEX and right.nonzero):
+            fail(self.state, "a complex division whose divisor may be zero", at)
+        elif op not in "+-*/":
+            raise Unsupported(f"{left.type} {op} {right.type} is not defined", None)
+        return Num(type_, 0.0, high, nan=high is None)
+
+    def _bits(self, op: str, left: Num, right: Num, type_: Scalar, at: ast.AST) -> Num:
+        if type_.kind is Kind.BOOL:
+            return Num(type_, 0, 1)
+        if op in ("<<", ">>"):
+            if not right.within(0, 62):
+                fail(self.state, "the shift count may be negative or beyond 62", at)
+            if op == ">>":
+                values = (left.low, left.high, 0)
+                if None in values:
+                    return Num(type_)
+                return Num(type_, min(left.low, 0), max(left.high, 0))  # type: ignore[type-var]
+            power = Num(PY_INT, 1, None if right.high is None else 2 ** int(min(right.high, 63)))
+            return multiply(left, power, type_)
+        lows, highs = (left.low, right.low), (left.high, right.high)
+        if op == "&" and any(low is not None and low >= 0 for low in lows):
+            tops = [
+                high
+                for low, high in zip(lows, highs, strict=True)
+                if low is not None and low >= 0 and high is not None
+            ]
+            return Num(type_, 0, min(tops) if tops else None)
+        if None in lows or None in highs:
+            return Num(type_)
+        limit = max(abs(int(b or 0)) for b in (*lows, *highs)).bit_length()
+        low = 0 if all(b is not None and b >= 0 for b in lows) else -(2**limit)
+        return Num(type_, low, 2**limit - 1)
+
+    def _zero_divisor(
+        self,
+        op: str,
+        left: Num,
+        right: Num,
+        node: ast.expr | None,
+        left_node: ast.expr,
+        right_node: ast.expr,
+        at: ast.AST,
+    ) -> None:
+        """Python numbers raise ZeroDivisionError, NumPy's give inf, nan or 0 and a warning."""
+        if not self.state.recording:
+            return
+        pairs = [(a, b) for a in left.types for b in right.types]
+        python = [a.is_python and b.is_python for a, b in pairs]
+        if any(python) and not all(python):
+            text = "a division whose operands are NumPy numbers in some iterations only"
+            raise Unsupported(text, getattr(at, "lineno", None))
+        if all(python):
+            self.state.division.python.append(right_node)
+        else:
+            self.state.division.numpy.append((node or right_node, left_node, right_node, op))
+
+    def fits(self, value: Num, at: ast.AST) -> Num:
+        """Python ints must stay within 64 bits; NumPy's wrap in both worlds."""
+        if value.type == PY_INT or PY_INT in value.also:
+            if not value.within(INT64_MIN, INT64_MAX):
+                text = ast.unparse(at) if isinstance(at, ast.expr) else "a Python int"
+                suggestion = "Python ints have no limit; compiled code has 64 bits"
+                fail(self.state, f"{text} may outgrow 64 bits", at, suggestion)
+                low = INT64_MIN if value.low is None else max(value.low, INT64_MIN)
+                high = INT64_MAX if value.high is None else min(value.high, INT64_MAX)
+                if value.type == PY_INT:
+                    value = replace(value, low=low, high=high)
+            if value.type.kind is Kind.FLOAT and not value.within(-EXACT_IN_FLOAT, EXACT_IN_FLOAT):
+                fail(self.state, "a variable is an int first and a float later", at)
+            return value
+        limits = dtype_range(compiled(value.type)) if value.type.kind is Kind.INT else None
+        if limits and not value.within(*limits):
+            return replace(free(value.type), also=value.also)
+        return value
+
+    def join(self, left: Num, right: Num, at: ast.AST, name: str) -> Num:
+        """The value where two paths meet."""
+        type_ = join(left.type, right.type)
+        line = getattr(at, "lineno", None)
+        if type_ is None:
+            text = f"{name} is {left.type} on one path and {right.type} on another"
+            raise Unsupported(text, line, "give it one type from the start (0.0 instead of 0)")
+        result = hull([left, right], type_)
+        both = [v.form for v in (left, right)]
+        if both[0] is not None and both[0] == both[1]:
+            result = replace(result, form=both[0])
+        result = replace(
+            result,
+            lows=tuple(b for b in left.lows if b in right.lows),
+            highs=tuple(b for b in left.highs if b in right.highs),
+        )
+        if type_.kind is Kind.FLOAT:
+            for side in (left, right):
+                # an int that is a float elsewhere is kept as float64: exact up to 2**53 only
+                if side.type.kind is Kind.INT and not side.within(-EXACT_IN_FLOAT, EXACT_IN_FLOAT):
+                    text = f"{name} is an int on one path and a float on another"
+                    fail(self.state, text, at, "give it one type from the start")
+        return result
+
+
+def _form(op: str, left: Affine | None, right: Affine | None) -> Affine | None:
+    if left is None or right is None:
+        return None
+    if op == "+":
+        return left + right
+    if op == "-":
+        return left - right
+    if right.is_const:
+        return left.scale(right.const)
+    return right.scale(left.const) if left.is_const else None
+
+
+def _fits_dtype(value: Num) -> bool:
+    limits = dtype_range(compiled(value.type))
+    return limits is None or value.within(*limits)

@@ -1,0 +1,191 @@
+"""What a ``for`` loop runs over: the values of its target, and whether it runs at all."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..loopnest.affine import Affine, constant
+from ..loopnest.ir import PY_INT, Kind
+from .nb_eval import Evaluator
+from .nb_loops import Loops
+from .nb_paths import assigned_paths
+from .nb_state import fail
+from .nb_values import STEPS, Items, Num, Unsupported, Value, View
+
+
+class Iterables(Loops):
+    """``range``, arrays, ``enumerate``, ``zip`` and tuples of constants."""
+
+    def iteration(self, node: ast.For) -> tuple[Callable[[], None], bool]:
+        """How the loop's target gets its value; whether the body surely runs."""
+        match node.iter:
+            case ast.Call(func=ast.Name(id="range"), args=args) if args and not node.iter.keywords:
+                return self._over_range(node, args)
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
+                return self._over_enumerate(node, inner)
+            case ast.Call(func=ast.Name(id="zip"), args=several) if several:
+                views = [self._iterable(i) for i in several]
+                items = [self._items(v, i) for v, i in zip(views, several, strict=True)]
+                return lambda: self.bind(node.target, Items(tuple(items)), node), False
+            case _:
+                view = self._iterable(node.iter)
+                item = self._items(view, node.iter)
+                sure = isinstance(view, Items) and bool(view.items)
+                return lambda: self.bind(node.target, item, node), sure
+
+    def _iterable(self, node: ast.expr) -> View | Items:
+        value = self.ev.value(node)
+        if isinstance(value, View | Items):
+            return value
+        raise Unsupported(f"a loop over `{ast.unparse(node)}`", node.lineno)
+
+    def _items(self, value: View | Items, node: ast.expr) -> Value:
+        """Any item of what is looped over."""
+        if isinstance(value, View):
+            self.scope.need(value.array)
+            rest = replace(value, ndim=value.ndim - 1, axis=value.axis + 1)
+            return rest if rest.ndim else self.scope.element(rest)
+        return any_item(self.ev, list(value.items), node)
+
+    def _over_enumerate(self, node: ast.For, inner: ast.expr) -> tuple[Callable[[], None], bool]:
+        view = self._iterable(inner)
+        item = self._items(view, inner)
+        if isinstance(view, View):
+            stop = self.ev.extent(view, 0)
+        else:
+            stop = Num(PY_INT, 0, len(view.items), form=constant(len(view.items)))
+        index = self._index(node, Num(PY_INT, 0, 0, form=constant(0)), stop, 1)
+        return lambda: self.bind(node.target, Items((index(), item)), node), False
+
+    def _over_range(self, node: ast.For, args: list[ast.expr]) -> tuple[Callable[[], None], bool]:
+        values = [self.ev.number(a) for a in args]
+        if any(v.type.kind is not Kind.INT for v in values):
+            raise Unsupported("range() of something else than integers", node.lineno)
+        start = values[0] if len(values) > 1 else Num(PY_INT, 0, 0, form=constant(0))
+        stop = values[1] if len(values) > 1 else values[0]
+        step = 1
+        if len(values) == 3:
+            if values[2].low is None or values[2].low != values[2].high or values[2].low == 0:
+                return self._over_steps(node, start, stop, values[2])
+            step = int(values[2].low)
+        index = self._index(node, start, stop, step)
+        sure = surely_runs(start, stop, step)
+        return lambda: self.bind(node.target, index(), node), sure
+
+    def _over_steps(
+        self, node: ast.For, start: Num, stop: Num, step: Num
+    ) -> tuple[Callable[[], None], bool]:
+        """range(i * i, n, i): a positive step known only at run time."""
+        if step.low is None or step.low <= 0:
+            fail(self.state, "the step of range() may be zero or negative", node.iter)
+        top = None if stop.high is None else stop.high - 1
+        lows = () if start.form is None else (start.form,)
+        highs = () if stop.form is None else (stop.form - 1,)
+
+        def bind() -> None:
+            form = self.state.bounded_symbol("i", lows, highs)
+            value = Num(PY_INT, start.low, top, form=form)
+            self.bind(node.target, value, node)
+
+        return bind, False
+
+    def trip_guard(self, node: ast.For) -> None:
+        """The condition under which a loop runs in the first iteration of those around it.
+
+        One assignment is enough: a later inner loop that does not run leaves what was assigned.
+        """
+        if not self.state.recording:
+            return
+        test = trip_test(node, self.firsts)
+        names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)} if test else set()
+        if test is None or names & assigned_paths(self.state.region.loop) or self.scope.helper:
+            raise Unsupported("a loop that may not run decides a variable's type", node.lineno)
+        self.state.trip_guards.setdefault(ast.unparse(test))
+
+    def _index(self, node: ast.For, start: Num, stop: Num, step: int) -> Callable[[], Num]:
+        """The index of a counting loop, with its symbolic bounds."""
+        lows: tuple[Affine, ...] = () if start.form is None else (start.form,)
+        highs: tuple[Affine, ...] = () if stop.form is None else (stop.form - 1,)
+        low, high = start.low, None if stop.high is None else stop.high - 1
+        if step < 0:
+            lows = () if stop.form is None else (stop.form + 1,)
+            highs = () if start.form is None else (start.form,)
+            low, high = None if stop.low is None else stop.low + 1, start.high
+        elif start.low is not None and stop.form is None and stop.high is None:
+            high = start.low + STEPS
+
+        def index() -> Num:
+            form = self.state.bounded_symbol("i", lows, highs)
+            if lows and highs:
+                fact = highs[0] - lows[0]
+                if fact not in self.state.facts:
+                    self.state.facts.append(fact)
+            low_, high_ = low, high
+            if low_ is not None and high_ is not None and high_ < low_:
+                high_ = low_
+            return Num(PY_INT, low_, high_, form=form)
+
+        return index
+
+
+def any_item(ev: Evaluator, items: list[Value], node: ast.expr) -> Value:
+    if not items:
+        raise Unsupported("a loop over an empty tuple", node.lineno)
+    first = items[0]
+    if isinstance(first, Items):
+        rows = [i for i in items if isinstance(i, Items)]
+        if len(rows) != len(items) or len({len(r.items) for r in rows}) != 1:
+            raise Unsupported("a loop over unlike tuples", node.lineno)
+        columns = zip(*(r.items for r in rows), strict=True)
+        return Items(tuple(any_item(ev, list(c), node) for c in columns))
+    result = first
+    for item in items[1:]:
+        if not isinstance(result, Num) or not isinstance(item, Num) or item.type != result.type:
+            raise Unsupported("a loop over items of unlike types", node.lineno)
+        result = replace(ev.join(result, item, node, "the item"), form=None)
+    return result
+
+
+def surely_runs(start: Num, stop: Num, step: int) -> bool:
+    if step > 0:
+        return start.high is not None and stop.low is not None and start.high < stop.low
+    return start.low is not None and stop.high is not None and start.low > stop.high
+
+
+def first_value(node: ast.For) -> dict[str, ast.expr]:
+    match node:
+        case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args)):
+            return {name: args[0] if len(args) > 1 else ast.Constant(0)}
+        case ast.For(
+            target=ast.Tuple(elts=[ast.Name(id=name), _]),
+            iter=ast.Call(func=ast.Name(id="enumerate")),
+        ):
+            return {name: ast.Constant(0)}
+    return {}
+
+
+def trip_test(node: ast.For, firsts: dict[str, ast.expr]) -> ast.expr | None:
+    """``0 < n``, ``0 + 1 < n``, ``len(a) > 0``; None where it cannot be asked at entry."""
+
+    class _Substitute(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.expr:
+            return firsts.get(name.id, name)
+
+    tested = node.iter
+    match tested:
+        case ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
+            tested = inner
+    match tested:
+        case ast.Call(func=ast.Name(id="range"), args=[stop]):
+            left, op, right = stop, ast.Gt(), ast.Constant(0)
+        case ast.Call(func=ast.Name(id="range"), args=[start, stop]):
+            left, op, right = start, ast.Lt(), stop  # type: ignore[assignment]
+        case ast.Name() | ast.Attribute():
+            length = ast.Call(ast.Name("len", ast.Load()), [tested], [])
+            left, op, right = length, ast.Gt(), ast.Constant(0)
+        case _:
+            return None
+    test = ast.Compare(left, [op], [right])
+    return _Substitute().visit(ast.parse(ast.unparse(test), mode="eval").body)  # type: ignore[no-any-return]

@@ -1,0 +1,179 @@
+"""Loops iterated to a fix point.
+
+Ranges of variables assigned in a loop are widened to infinity, except for counters: a variable that
+only ever gets ``x += e`` stays within ``STEPS`` times the range of ``e``, since no process executes
+more steps.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..loopnest.ir import PY_INT
+from ..loopnest.scope import dotted
+from .nb_paths import LoopExits, Paths, Snapshot, assigned_paths, is_augmented
+from .nb_values import INT64_MAX, INT64_MIN, STEPS, Num, add, multiply
+
+
+class Loops(Paths):
+    """Fix points and what leaves a loop."""
+
+    def run_loop(
+        self,
+        node: ast.For | ast.While,
+        head: Callable[[bool], bool],
+        leave: Callable[[], bool],
+        *,
+        sure: bool,
+        endless: bool = False,
+    ) -> bool:
+        """Fix point, then one recorded pass. ``sure``: the body runs at least once."""
+        entry = self.snapshot()
+        assigned = assigned_paths(node)
+        invariant = self.stripped(entry, assigned)
+        self.state.quiet += 1
+        try:
+            invariant = self._fixpoint(node, invariant, head, assigned)
+        finally:
+            self.state.quiet -= 1
+        facts = len(self.state.facts)
+        self.restore(invariant)
+        ends, exits = self._pass(node, head)
+        outs: list[Snapshot] = []
+        finished = [*ends, *([] if sure or endless else [entry])]
+        if isinstance(node, ast.While):
+            # the test is evaluated on all that reaches the head
+            finished = [] if endless else [invariant]
+        normal = self.merged([self.stripped(s, assigned) for s in finished], node)
+        if normal is not None:
+            self.restore(normal)
+            if leave() and self.block(node.orelse):
+                outs.append(self.snapshot())
+        outs += [self.stripped(s, assigned) for s in exits.breaks]
+        del self.state.facts[facts:]
+        after = self.merged(outs, node)
+        if after is None:
+            return False
+        self.restore(after)
+        return True
+
+    def _pass(
+        self, node: ast.For | ast.While, head: Callable[[bool], bool]
+    ) -> tuple[list[Snapshot], LoopExits]:
+        """The body once, from the present environment."""
+        self.exits.append(LoopExits())
+        try:
+            ends = []
+            if head(True) and self.block(node.body):
+                ends.append(self.snapshot())
+        finally:
+            exits = self.exits.pop()
+        return [*ends, *exits.continues], exits
+
+    def _fixpoint(
+        self,
+        node: ast.For | ast.While,
+        start: Snapshot,
+        head: Callable[[bool], bool],
+        assigned: set[str],
+    ) -> Snapshot:
+        current, wider = start, False
+        for round_ in range(6):
+            self.restore(current)
+            ends, _ = self._pass(node, head)
+            stripped = [self.stripped(s, assigned) for s in ends]
+            merged = self.merged([start, *stripped], node)
+            assert merged is not None
+            merged.maybe -= {n for n in merged.maybe if n not in start.env}
+            merged.env = {n: v for n, v in merged.env.items() if n in start.env}
+            if merged.env == current.env:
+                break
+            wider = round_ > 0 or wider
+            current = merged if round_ < 1 else self._widened(current, merged)
+        if not wider:
+            return current
+        current = self._bounded_counters(node, start, current, assigned)
+        for _ in range(2):
+            self.restore(current)
+            ends, _ = self._pass(node, head)
+            merged = self.merged([start, *(self.stripped(s, assigned) for s in ends)], node)
+            assert merged is not None
+            current = self._met(current, merged)
+        return current
+
+    def _widened(self, old: Snapshot, new: Snapshot) -> Snapshot:
+        env = dict(new.env)
+        for name, value in new.env.items():
+            before = old.env.get(name)
+            if isinstance(value, Num) and isinstance(before, Num):
+                # every Python int that is assigned is shown to fit 64 bits
+                whole = value.types == {PY_INT}
+                if value.low != before.low:
+                    value = replace(value, low=INT64_MIN if whole else None)
+                if value.high != before.high:
+                    value = replace(value, high=INT64_MAX if whole else None)
+                env[name] = value
+        return Snapshot(env, new.maybe)
+
+    def _bounded_counters(
+        self, node: ast.AST, start: Snapshot, current: Snapshot, assigned: set[str]
+    ) -> Snapshot:
+        env = dict(current.env)
+        for name in assigned:
+            first, value = start.env.get(name), env.get(name)
+            if not isinstance(first, Num) or not isinstance(value, Num):
+                continue
+            total = self._added(node, name)
+            if total is not None:
+                bound = add(first, total, value.type)
+                env[name] = replace(value, low=bound.low, high=bound.high)
+        return Snapshot(env, current.maybe)
+
+    def _added(self, node: ast.AST, name: str) -> Num | None:
+        """All that ``name += e`` can add up to; None if it is also assigned otherwise."""
+        low: int | float = 0
+        high: int | float = 0
+        found = False
+        for inner in ast.walk(node):
+            match inner:
+                case ast.AugAssign(target=target) if dotted(target) == name:
+                    step = self.state.increments.get((id(inner), name))
+                    if step is None or step.low is None or step.high is None:
+                        return None
+                    low, high = min(low, step.low), max(high, step.high)
+                    found = True
+                case ast.Name(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()) if dotted(
+                    inner
+                ) == name and not is_augmented(node, inner):
+                    return None
+        if not found:
+            return None
+        # twice: the rounding errors of a float sum add up too
+        return multiply(Num(PY_INT, 0, 2 * STEPS), Num(PY_INT, low, high), PY_INT)
+
+    def _met(self, old: Snapshot, new: Snapshot) -> Snapshot:
+        env = dict(old.env)
+        for name, value in old.env.items():
+            other = new.env.get(name)
+            if isinstance(value, Num) and isinstance(other, Num):
+                low = value.low if other.low is None else other.low
+                high = value.high if other.high is None else other.high
+                if value.low is not None and low is not None:
+                    low = max(low, value.low)
+                if value.high is not None and high is not None:
+                    high = min(high, value.high)
+                env[name] = replace(value, low=low, high=high)
+        return Snapshot(env, old.maybe)
+
+    def stripped(self, snapshot: Snapshot, names: set[str]) -> Snapshot:
+        """Without symbolic forms of variables that change in the loop."""
+        env = dict(snapshot.env)
+        for name in names:
+            value = env.get(name)
+            if (
+                isinstance(value, Num) and not (value.form is not None and value.form.is_const)
+            ) or (isinstance(value, Num) and value.low != value.high):
+                env[name] = replace(value, form=None, lows=(), highs=())
+        return Snapshot(env, set(snapshot.maybe))

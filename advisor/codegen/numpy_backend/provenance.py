@@ -1,0 +1,106 @@
+"""What the statement that made an array says about it."""
+
+from __future__ import annotations
+
+import ast
+
+from ...loopnest.ir import ArrayInput
+from .session import Session
+
+_LIKE = frozenset(["zeros_like", "empty_like", "ones_like", "copy"])
+_LITERAL_TYPES = frozenset((
+    "int", "float", "bool", "float64", "float32", "int64", "int32", "int16", "int8", "uint8",
+    "uint16", "uint32", "uint64", "bool_",
+))  # fmt: skip
+
+
+def proved_type(info: ArrayInput) -> bool:
+    """Made here by ``np.zeros((n, m))`` or with a literal dtype."""
+    allocation = info.allocation
+    if allocation is None or not isinstance(allocation.node, ast.Assign):
+        return False
+    call = allocation.node.value
+    makers = ("numpy.zeros", "numpy.ones", "numpy.empty")
+    if not isinstance(call, ast.Call) or allocation.function not in makers or not call.args:
+        return False
+    shape = call.args[0]
+    if not isinstance(shape, ast.Tuple) and info.ndim != 1:
+        return False
+    given = [k.value for k in call.keywords if k.arg == "dtype"] + call.args[1:2]
+    if any(k.arg not in ("dtype", "shape") for k in call.keywords):
+        return False
+    if not given:
+        return info.element.dtype == "float64"
+    match given[0]:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+            return name in _LITERAL_TYPES
+    return False
+
+
+def proved_list(info: ArrayInput) -> bool:
+    """``[0] * n`` or ``[[0] * m for _ in range(n)]``: regular, of one type, rows distinct."""
+    allocation = info.allocation
+    if allocation is None or allocation.fill is None or not isinstance(allocation.node, ast.Assign):
+        return False
+    if type(allocation.fill).__name__ != info.element.kind.value:
+        return False
+    match allocation.node.value:
+        # [[0] * m] * n is n times one row
+        case ast.BinOp(op=ast.Mult(), left=ast.List(elts=[ast.Constant()])):
+            return info.ndim == 1
+        case ast.ListComp(elt=ast.BinOp(op=ast.Mult(), left=ast.List(elts=[ast.Constant()]))):
+            return info.ndim == 2
+        case ast.ListComp(elt=ast.Constant()):
+            return info.ndim == 1
+        case ast.ListComp(elt=ast.ListComp(elt=ast.Constant())):
+            return info.ndim == 2
+    return False
+
+
+def made_like(session: Session, info: ArrayInput) -> str | None:
+    """The array that ``new = np.zeros_like(grid)`` was made after; its type is ``new``'s."""
+    allocation = info.allocation
+    if allocation is None or not isinstance(allocation.node, ast.Assign):
+        return None
+    match allocation.node.value:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=owner), attr=attr), args=args, keywords=[]
+        ) if attr in _LIKE:
+            pass
+        case _:
+            return None
+    if args:
+        if not isinstance(args[0], ast.Name):
+            return None
+        owner = args[0].id
+    source = session.nest.arrays.get(owner)
+    if source is None or source.container != "ndarray" or source is info:
+        return None
+    stored = [
+        node
+        for node in ast.walk(session.source.tree)
+        if isinstance(node, ast.Name) and node.id == owner and isinstance(node.ctx, ast.Store)
+    ]
+    same = (source.element, source.ndim) == (info.element, info.ndim)
+    return owner if same and not stored else None
+
+
+def copied_from(session: Session, info: ArrayInput) -> str | None:
+    """The array whose values ``new = grid.copy()`` still has."""
+    owner = made_like(session, info)
+    if owner is None or info.allocation is None or not isinstance(info.allocation.node, ast.Assign):
+        return None
+    call = info.allocation.node.value
+    copies = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and copies
+    if call.func.attr != "copy" or _touched(session, info.allocation.line, owner):
+        return None
+    return owner
+
+
+def _touched(session: Session, line: int, owner: str) -> bool:
+    """The name is mentioned between the copy and the loop: its elements may have changed."""
+    return any(
+        isinstance(node, ast.Name) and node.id == owner and line < node.lineno < session.root.line
+        for node in ast.walk(session.source.tree)
+    )

@@ -1,0 +1,388 @@
+"""Which rewrites are offered: tried one by one on real states, then as whole scripts, together.
+
+A rewrite is offered only if it was compared equal and the whole script, run with exactly the bytes
+of the patch, is faster by the threshold. What could not be compared is said, never passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..deadline import Deadline
+from ..model import (
+    Basis,
+    Candidate,
+    Crashed,
+    ErrorSize,
+    Exactness,
+    Finding,
+    Inconclusive,
+    Mismatch,
+    NotFaster,
+    Refusal,
+    Refused,
+    Region,
+    Source,
+    TimedOut,
+    Trial,
+    Unavailable,
+    Verdict,
+    Verified,
+)
+from ..patch import PatchError, combine
+from . import timing
+from .compare import Incomparable, Same, larger
+from .script import Goal, ScriptTrials, nothing_compared
+from .server import StateServer
+from .states import HeldState, StateResult
+
+WHOLE_SCRIPTS = 2
+"""Candidates of one hot place that are run as whole scripts."""
+SECOND_CHANCE = 1.5
+"""The second is run only if its predicted time is within this factor of the first's,"""
+START_UP = 0.5
+"""or within these seconds: predictions do not know what importing costs in a fresh process."""
+STATES = 4
+"""States of one place a candidate is tried on."""
+REPEATS = 3
+LOOSENESS = (Exactness.BITS, Exactness.LAST_DIGIT, Exactness.REASSOCIATED)
+OUT_OF_TIME = Inconclusive("the time budget ran out before it was tried")
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the trials came to."""
+
+    findings: tuple[Finding, ...] = ()
+    patched: dict[Path, bytes] = field(default_factory=dict)
+    """New content of every file the patch changes; empty without a patch."""
+    script_verdict: Verdict | None = None
+    """The whole script with exactly that content."""
+    refused: tuple[Refused, ...] = ()
+    notes: tuple[str, ...] = ()
+    partial: bool = False
+
+
+def choose(
+    candidates: Sequence[Candidate],
+    server: StateServer,
+    trials: ScriptTrials,
+    *,
+    bare_wall: float,
+    min_speedup: float = 1.1,
+    deadline: Deadline,
+    unsafe: bool = False,
+    progress: Progress = lambda text: None,
+) -> Chosen:
+    """Try all candidates, and pick those that together make the whole script fastest.
+
+    ``bare_wall``: seconds of the user's own run. ``deadline`` bounds all trials; what it leaves
+    untried is Inconclusive, and the result is marked partial. ``unsafe``: also try candidates
+    whose ledger holds something assumed, or observed without a guard.
+    """
+    return _Choice(server, trials, bare_wall, min_speedup, deadline, unsafe, progress).run(
+        candidates
+    )
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """Winners combined, and what the whole script said."""
+
+    trials: tuple[Trial, ...]
+    patched: dict[Path, bytes]
+    verdict: Verdict
+
+
+class _Choice:
+    def __init__(
+        self,
+        server: StateServer,
+        trials: ScriptTrials,
+        bare_wall: float,
+        min_speedup: float,
+        deadline: Deadline,
+        unsafe: bool,
+        progress: Progress,
+    ) -> None:
+        self.server, self.trials = server, trials
+        self.bare_wall, self.min_speedup = bare_wall, min_speedup
+        self.deadline, self.unsafe, self.progress = deadline, unsafe, progress
+        self.notes: list[str] = []
+        self.refused: list[Refused] = []
+        self.partial = False
+
+    def run(self, candidates: Sequence[Candidate]) -> Chosen:
+        tried: list[list[Trial]] = []
+        for place in places([c for c in candidates if self._admit(c)]):
+            tried.append(self._race([self._on_states(c) for c in place]))
+        best = [_best(place) for place in tried]
+        whole = self._compose([trial for trial in best if trial is not None])
+        kept = {id(trial) for trial in whole.trials} if whole else set()
+        findings = [
+            self._finding(place, winner if id(winner) in kept else None, winner)
+            for place, winner in zip(tried, best, strict=True)
+        ]
+        return Chosen(
+            findings=tuple(findings),
+            patched=whole.patched if whole else {},
+            script_verdict=whole.verdict if whole else None,
+            refused=tuple(self.refused),
+            notes=tuple(dict.fromkeys((*self.notes, *self.trials.notes))),
+            partial=self.partial,
+        )
+
+    def _finding(self, place: list[Trial], winner: Trial | None, best: Trial | None) -> Finding:
+        region = (winner or place[0]).candidate.region
+        if best is not None and winner is None:
+            self.notes.append(
+                f"{best.candidate.rule} at line {region.site.line} passed alone, but not together "
+                "with the other rewrites"
+            )
+        return Finding(region, winner, tuple(trial for trial in place if trial is not winner))
+
+    # ----------------------------------------------------------------- admission
+    def _admit(self, candidate: Candidate) -> bool:
+        open_conditions = [
+            c.text
+            for c in candidate.match.ledger
+            if c.basis is Basis.ASSUMED or (c.basis is Basis.OBSERVED and not c.guarded)
+        ]
+        if candidate.match.safe or self.unsafe:
+            return True
+        words = "; ".join(open_conditions)
+        reason = f"equal only if {words}, which is not proved; --unsafe tries it all the same"
+        self.refused.append(Refused(candidate.region, candidate.rule, Refusal(reason)))
+        return False
+
+    # -------------------------------------------------------------------- states
+    def _on_states(self, candidate: Candidate) -> Trial:
+        """A candidate on the program's own states, where the hot place was entered."""
+        source = candidate.region.source
+        try:
+            text = combine(source, [candidate.match.edits])
+        except PatchError as problem:
+            return Trial(candidate, Unavailable(f"the edit does not apply: {problem}"))
+        if self.deadline.over:
+            self.partial = True
+            return Trial(candidate, OUT_OF_TIME)
+        states = self.server.states_of(candidate.region)[:STATES]
+        if not states:
+            return Trial(candidate, Unavailable("no state of the program could be held here"))
+        results: list[StateResult] = []
+        for number, state in enumerate(states, 1):
+            line = candidate.region.site.line
+            self.progress(f"{candidate.rule}, line {line}: call {number} of {len(states)}")
+            results.append(self._try(candidate, state, text))
+            if _failed(results[-1]):
+                break
+        verdict = verdict_of(results)
+        return Trial(candidate, verdict, predicted_script_seconds=self._predict(candidate, verdict))
+
+    def _try(self, candidate: Candidate, state: HeldState, text: bytes) -> StateResult:
+        match = candidate.match
+        # Compared in full even late in the budget: a call is never longer than the whole script.
+        limit = min(max(self.deadline.remaining(), 1.0), 20.0 + 4 * self.bare_wall)
+        return state.try_candidate(
+            {candidate.region.source.path: text},
+            exactness=match.exactness,
+            reduction_length=match.reduction_length,
+            limit=limit,
+            repeats=REPEATS,
+        )
+
+    def _predict(self, candidate: Candidate, verdict: Verdict) -> float | None:
+        """Seconds of the whole script, from the gain of the call and the region's share."""
+        if not isinstance(verdict, Verified | NotFaster):
+            return None
+        inside = min(candidate.region.share, 1.0) * self.bare_wall
+        first = verdict.first_call if isinstance(verdict, Verified) else 0.0
+        return self.bare_wall - inside + inside / verdict.speedup.value + first
+
+    # ---------------------------------------------------------------- whole scripts
+    def _race(self, place: list[Trial]) -> list[Trial]:
+        """Run the most promising candidates of one hot place as whole scripts."""
+        runnable = [t for t in place if isinstance(t.region_verdict, Verified | Unavailable)]
+        runnable.sort(key=lambda t: t.predicted_script_seconds or float("inf"))
+        done: dict[int, Trial] = {}
+        run = 0
+        for trial in runnable:
+            if run >= WHOLE_SCRIPTS or not self._worth_it(trial, list(done.values())):
+                continue
+            done[id(trial)] = self._script(trial)
+            run += 1
+        return [done.get(id(trial), trial) for trial in place]
+
+    def _worth_it(self, trial: Trial, before: list[Trial]) -> bool:
+        mine = trial.predicted_script_seconds
+        # Nothing but a whole run can tell; the share says what it could gain at most.
+        possible = self.bare_wall / mine if mine else trial.candidate.region.max_speedup
+        if possible < 0.9 * self.min_speedup:
+            return False
+        passed = [t for t in before if isinstance(t.script_verdict, Verified)]
+        if not passed:
+            return True
+        best = min(t.predicted_script_seconds or float("inf") for t in passed)
+        return mine is not None and mine <= best * SECOND_CHANCE + START_UP
+
+    def _script(self, trial: Trial) -> Trial:
+        source = trial.candidate.region.source
+        try:
+            patched = {source.path: combine(source, [trial.candidate.match.edits])}
+        except PatchError as problem:
+            return replace(trial, script_verdict=Unavailable(str(problem)))
+        return replace(trial, script_verdict=self._judge(patched, [trial]))
+
+    def _judge(self, patched: dict[Path, bytes], trials: Sequence[Trial]) -> Verdict:
+        if self.deadline.over:
+            self.partial = True
+            return OUT_OF_TIME
+        verdict = self.trials.judge(patched, self._goal(trials), self.deadline, self.progress)
+        alone = any(not isinstance(t.region_verdict, Verified) for t in trials)
+        if isinstance(verdict, Verified) and alone and nothing_compared(verdict):
+            return Inconclusive(
+                "no state of the program could be compared, and the script writes nothing: "
+                "there is nothing to prove the rewrite on"
+            )
+        if isinstance(verdict, Verified) and alone:
+            words = "; no state of the program was compared, only whole runs"
+            return replace(verdict, compared=verdict.compared + words)
+        return verdict
+
+    def _goal(self, trials: Sequence[Trial]) -> Goal:
+        matches = [t.candidate.match for t in trials]
+        return Goal(
+            threshold=self.min_speedup,
+            exactness=max((m.exactness for m in matches), key=LOOSENESS.index),
+            reduction_length=max(m.reduction_length for m in matches),
+            unsafe=self.unsafe,
+        )
+
+    # ---------------------------------------------------------------- composition
+    def _compose(self, winners: list[Trial]) -> _Whole | None:
+        """All winners together; if they fail together, the largest set that passes."""
+        if not winners:
+            return None
+        ordered = sorted(winners, key=_gain, reverse=True)
+        whole = self._together(ordered)
+        if isinstance(whole.verdict, Verified) or len(ordered) == 1:
+            return whole if isinstance(whole.verdict, Verified) else None
+        if isinstance(whole.verdict, Mismatch | Crashed | TimedOut | Unavailable):
+            self.notes.append(f"all rewrites together: {_words(whole.verdict)}")
+        best = self._together(ordered[:1])
+        for trial in ordered[1:]:
+            more = self._together([*best.trials, trial])
+            if isinstance(more.verdict, Verified) and _faster(more.verdict, best.verdict):
+                best = more
+        return best if isinstance(best.verdict, Verified) else None
+
+    def _together(self, trials: Sequence[Trial]) -> _Whole:
+        by_file: dict[Path, list[Trial]] = {}
+        for trial in trials:
+            by_file.setdefault(trial.candidate.region.source.path, []).append(trial)
+        patched: dict[Path, bytes] = {}
+        for path, group in by_file.items():
+            source: Source = group[0].candidate.region.source
+            try:
+                patched[path] = combine(source, [t.candidate.match.edits for t in group])
+            except PatchError as problem:  # Overlap is one
+                return _Whole(tuple(trials), {}, Unavailable(str(problem)))
+        if len(trials) == 1 and isinstance(trials[0].script_verdict, Verified):
+            return _Whole(tuple(trials), patched, trials[0].script_verdict)
+        self.progress(f"{len(trials)} rewrites together")
+        return _Whole(tuple(trials), patched, self._judge(patched, trials))
+
+
+def places(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Candidates grouped by hot place (loops that contain one another), hottest first."""
+    groups: list[list[Candidate]] = []
+    for candidate in sorted(candidates, key=lambda c: -c.region.share):
+        for group in groups:
+            if any(_overlap(candidate.region, other.region) for other in group):
+                group.append(candidate)
+                break
+        else:
+            groups.append([candidate])
+    return groups
+
+
+def _overlap(one: Region, other: Region) -> bool:
+    if one.site.file != other.site.file:
+        return False
+    return one.lines[0] <= other.lines[1] and other.lines[0] <= one.lines[1]
+
+
+def _failed(result: StateResult) -> bool:
+    compared = result.comparison is not None and not isinstance(result.comparison, Incomparable)
+    return (compared and not result.same) or isinstance(result.failure, Crashed | TimedOut)
+
+
+def verdict_of(results: Sequence[StateResult]) -> Verdict:
+    """What the states of one place say of a candidate, together."""
+    for result in results:
+        if isinstance(result.failure, Crashed | TimedOut):
+            return result.failure
+        if _failed(result) and result.comparison is not None:
+            return Mismatch(f"call {result.entry}: {result.comparison.what}")
+    same = [r for r in results if isinstance(r.comparison, Same)]
+    if not same:
+        return _unavailable(results)
+    longest = max(same, key=lambda r: max(r.original_times))
+    speedup = timing.ratio(longest.original_times, longest.candidate_times)
+    if speedup.high < 1.0:
+        return NotFaster(speedup, 1.0)
+    error = ErrorSize()
+    for result in same:
+        assert isinstance(result.comparison, Same)
+        error = larger(error, result.comparison.error)
+    return Verified(speedup, error, len(same), _compared(same), max(r.first_call for r in same))
+
+
+def _unavailable(results: Sequence[StateResult]) -> Unavailable:
+    for result in results:
+        if isinstance(result.failure, Unavailable):
+            return result.failure
+        if isinstance(result.comparison, Incomparable):
+            return Unavailable(result.comparison.what)
+    return Unavailable("no state of the program could be replayed")
+
+
+def _compared(same: Sequence[StateResult]) -> str:
+    calls = ", ".join(str(r.entry) for r in same)
+    words = f"result, arguments, globals, random state and output of call {calls}"
+    first = same[0].comparison
+    if isinstance(first, Same) and "not compared" in first.what:
+        words += f" ({first.what.partition('; ')[2]})"
+    raised = [r for r in same if r.raised is not None]
+    if raised:
+        words += f"; call {raised[0].entry} raises {raised[0].raised} in both"
+    if not all(r.warm for r in same):
+        words += "; timed without a warm-up"
+    return words
+
+
+def _best(place: Sequence[Trial]) -> Trial | None:
+    passed = [trial for trial in place if isinstance(trial.script_verdict, Verified)]
+    return max(passed, key=_gain, default=None)
+
+
+def _gain(trial: Trial) -> float:
+    verdict = trial.script_verdict
+    return verdict.speedup.value if isinstance(verdict, Verified) else 0.0
+
+
+def _faster(one: Verified, other: Verdict) -> bool:
+    return not isinstance(other, Verified) or one.speedup.value > other.speedup.value
+
+
+def _words(verdict: Mismatch | Crashed | TimedOut | Unavailable) -> str:
+    match verdict:
+        case Mismatch(what):
+            return what
+        case Crashed(why) | Unavailable(why):
+            return why
+        case TimedOut(limit):
+            return f"stopped after {limit:.0f} s"
