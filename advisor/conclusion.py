@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .diagnose.hotspots import MIN_SHARE
 from .matching import Tried
-from .model import Mismatch, NotFaster, Profile, Region, Verdict, Verified
+from .model import Mismatch, NotFaster, Profile, Region, Stopped, Verdict, Verified
 from .report.words import speedup
 from .verify.choose import Chosen
 
@@ -13,6 +13,8 @@ def conclusion(
     profile: Profile, chains: tuple[tuple[Region, ...], ...], tried: Tried, chosen: Chosen
 ) -> str:
     """What was gained, or why there is nothing to gain, in one sentence without a full stop."""
+    if isinstance(profile.bare.end, Stopped):
+        return _of_stopped(profile.bare.end, promising(chosen))
     if chosen.patched:
         count = sum(1 for finding in chosen.findings if finding.winner is not None)
         rewrites = "1 rewrite" if count == 1 else f"{count} rewrites"
@@ -31,6 +33,25 @@ def conclusion(
         for verdict in (trial.region_verdict, trial.script_verdict)
     ]
     return f"nothing to gain: {_why_none(verdicts)}"
+
+
+def promising(chosen: Chosen) -> tuple[Verified, ...]:
+    """Region verdicts of rewrites that gained on recorded calls, interval and all."""
+    return tuple(
+        verdict
+        for finding in chosen.findings
+        for trial in finding.others
+        if isinstance(verdict := trial.region_verdict, Verified) and verdict.speedup.low > 1.0
+    )
+
+
+def _of_stopped(end: Stopped, found: tuple[Verified, ...]) -> str:
+    """A script that never came to its end has no output that could be compared."""
+    limit = f"the script was stopped at the time limit of {end.limit:g} s"
+    if not found:
+        return f"{limit}; nothing to gain in what was seen of it"
+    count = "1 rewrite is" if len(found) == 1 else f"{len(found)} rewrites are"
+    return f"{limit}; {count} equal and faster on recorded calls, unverified as a whole script"
 
 
 def _no_loops(profile: Profile) -> str:

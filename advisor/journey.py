@@ -18,6 +18,7 @@ from .progress import Stages
 from .report.json import to_json
 from .report.terminal import render
 from .target import resolve
+from .undo import UndoError
 from .undo import apply as write_files
 
 
@@ -50,10 +51,16 @@ def journey(
         text = unified_diff(report.sources, report.patched, target.cwd)
         patch.write_bytes(text.encode("utf-8", "surrogateescape"))
     applied: tuple[Path, ...] = ()
+    obstacle: UndoError | None = None
     if apply and report.patched:
-        write_files(report.patched, changed_sources(report))
-        applied = tuple(report.patched)
+        try:
+            write_files(report.patched, changed_sources(report))
+            applied = tuple(report.patched)
+        except UndoError as error:  # a file was edited meanwhile: the report is still worth having
+            obstacle = error
     render(report, console, verbose=options.verbose, quiet=quiet, applied=applied)
+    if obstacle is not None:
+        raise obstacle
     return report
 
 

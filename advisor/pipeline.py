@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from .conclusion import conclusion
+from .conclusion import conclusion, promising
 from .deadline import Deadline
 from .diagnose.hotspots import hot_functions, merge
 from .diagnose.regions import regions as find_regions
@@ -169,7 +169,9 @@ class Journey:
         chosen: Chosen,
     ) -> Report:
         """The report of a journey that reached its end."""
-        outcome = Outcome.ADVICE if chosen.patched else Outcome.NOTHING
+        stopped = isinstance(looked.profile.bare.end, Stopped)
+        found = chosen.patched or (stopped and promising(chosen))
+        outcome = Outcome.ADVICE if found else Outcome.NOTHING
         report = self.report(outcome, conclusion(looked.profile, looked.chains, tried, chosen))
         notes = (*looked.profile.notes, *box.notes, *chosen.notes)
         return replace(

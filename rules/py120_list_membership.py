@@ -95,17 +95,7 @@ _QUIET = frozenset(
     values
     """.split()  # noqa: SIM905
 )
-_BUILTINS = lists.EAGER | {
-    "abs",
-    "chr",
-    "enumerate",
-    "float",
-    "int",
-    "ord",
-    "range",
-    "round",
-    "zip",
-}
+_PLAIN = frozenset({"abs", "chr", "enumerate", "float", "int", "ord", "range", "round", "zip"})
 
 
 @rule(cases=CASES)
@@ -209,7 +199,7 @@ def _may_change(region: Region, name: str) -> Refusal | None:
 def _quiet(source: Source, call: ast.Call) -> bool:
     match call.func:
         case ast.Name(id=name):
-            return name in _BUILTINS and tools.is_builtin(source, name)
+            return name in lists.EAGER | _PLAIN and tools.is_builtin(source, name)
         case ast.Attribute(attr=attr):
             return attr in _QUIET
     return False

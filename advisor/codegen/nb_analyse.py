@@ -48,6 +48,11 @@ def analyse_region(region: Region) -> Analysed:
     attempts = [
         base,
         with_ranges,
+        *(
+            replace(with_ranges, int_bits=max(n, bits), list_bits=max(n, tight_bits), content=2**n)
+            for n in (22, 15)
+            if max(bits, tight_bits) <= n
+        ),
         replace(with_ranges, int_bits=tight.int_bits, list_bits=tight_bits, content=2**tight_bits),
     ]
     for assumption in attempts:

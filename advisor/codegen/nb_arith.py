@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from ..loopnest.affine import Affine, constant
@@ -32,15 +33,15 @@ from .nb_values import (
 EXACT_IN_FLOAT = 2**53
 
 
-class Arithmetic:
+class Arithmetic(ABC):
     """Operators on numbers, in one scope."""
 
     state: State
     scope: Scope
 
+    @abstractmethod
     def number(self, node: ast.expr) -> Num:
         """The value of an expression that must be one number."""
-        raise NotImplementedError
 
     def unary(self, node: ast.UnaryOp, op: ast.unaryop, operand: Num) -> Num:
         """``-x``, ``+x``, ``~x``."""
@@ -172,6 +173,11 @@ class Arithmetic:
                     if not side.within(-EXACT_IN_FLOAT, EXACT_IN_FLOAT):
                         text = f"{ast.unparse(side_node)} may be too large for an exact division"
                         fail(self.state, text, at)
+            if op == "//" and compiled(type_) == "int64" and not type_.is_python:
+                lowest = left.low is None or left.low <= INT64_MIN
+                if lowest and (right.low is None or right.low <= -1):
+                    # numpy.int64(-2**63) // -1 stays -2**63; compiled code gives 0
+                    fail(self.state, "the smallest 64-bit integer may be divided by -1", at)
             functions = {"/": divide, "//": floor_divide, "%": modulo}
             result = functions[op](left, right, type_)
             if op == "%" and type_.kind is Kind.INT and right.form is not None:

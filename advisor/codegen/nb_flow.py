@@ -127,6 +127,9 @@ class Flow(Iterables):
             raise Unsupported(f"{path} stands for a function", line)
         if isinstance(value, Num):
             value = replace(value, entry=False)
+            if self.state.recording and not self.scope.helper:
+                seen = self.state.assigned_types.get(path, frozenset())
+                self.state.assigned_types[path] = seen | value.types
             if value.form is None and (value.lows or value.highs):
                 form = self.state.bounded_symbol(path, value.lows, value.highs)
                 value = replace(value, form=form)

@@ -116,6 +116,9 @@ class Iterables(Loops):
         elif start.low is not None and stop.form is None and stop.high is None:
             high = start.low + STEPS
 
+        if low is not None and high is not None:
+            self.state.trips[id(node)] = max(0, int(high) - int(low) + 1)
+
         def index() -> Num:
             form = self.state.bounded_symbol("i", lows, highs)
             if lows and highs:
@@ -131,6 +134,7 @@ class Iterables(Loops):
 
 
 def any_item(ev: Evaluator, items: list[Value], node: ast.expr) -> Value:
+    """A value that stands for each item of a tuple of constants."""
     if not items:
         raise Unsupported("a loop over an empty tuple", node.lineno)
     first = items[0]
@@ -149,12 +153,14 @@ def any_item(ev: Evaluator, items: list[Value], node: ast.expr) -> Value:
 
 
 def surely_runs(start: Num, stop: Num, step: int) -> bool:
+    """Whether ``range(start, stop, step)`` has an element, by the numbers."""
     if step > 0:
         return start.high is not None and stop.low is not None and start.high < stop.low
     return start.low is not None and stop.high is not None and start.low > stop.high
 
 
 def first_value(node: ast.For) -> dict[str, ast.expr]:
+    """The first value of a loop's index, where the text shows it."""
     match node:
         case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args)):
             return {name: args[0] if len(args) > 1 else ast.Constant(0)}

@@ -8,13 +8,13 @@ more steps.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from ..loopnest.ir import PY_INT
 from ..loopnest.scope import dotted
 from .nb_paths import LoopExits, Paths, Snapshot, assigned_paths, is_augmented
-from .nb_values import INT64_MAX, INT64_MIN, STEPS, Num, add, multiply
+from .nb_values import INT64_MAX, INT64_MIN, STEPS, Num, add
 
 
 class Loops(Paths):
@@ -135,14 +135,17 @@ class Loops(Paths):
         """All that ``name += e`` can add up to; None if it is also assigned otherwise."""
         low: int | float = 0
         high: int | float = 0
+        largest: int | float = 0
         found = False
-        for inner in ast.walk(node):
+        for inner, times in _with_counts(node, self.state.trips):
             match inner:
                 case ast.AugAssign(target=target) if dotted(target) == name:
                     step = self.state.increments.get((id(inner), name))
                     if step is None or step.low is None or step.high is None:
                         return None
-                    low, high = min(low, step.low), max(high, step.high)
+                    low += times * min(0, step.low)
+                    high += times * max(0, step.high)
+                    largest = max(largest, abs(step.low), abs(step.high))
                     found = True
                 case ast.Name(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()) if dotted(
                     inner
@@ -150,8 +153,11 @@ class Loops(Paths):
                     return None
         if not found:
             return None
+        limit = STEPS * largest
+        low, high = max(low, -limit), min(high, limit)
         # twice: the rounding errors of a float sum add up too
-        return multiply(Num(PY_INT, 0, 2 * STEPS), Num(PY_INT, low, high), PY_INT)
+        slack = 1 if isinstance(low + high, int) else 2
+        return Num(PY_INT, slack * low, slack * high)
 
     def _met(self, old: Snapshot, new: Snapshot) -> Snapshot:
         env = dict(old.env)
@@ -177,3 +183,14 @@ class Loops(Paths):
             ) or (isinstance(value, Num) and value.low != value.high):
                 env[name] = replace(value, form=None, lows=(), highs=())
         return Snapshot(env, set(snapshot.maybe))
+
+
+def _with_counts(
+    node: ast.AST, trips: Mapping[int, int], times: int = 1
+) -> Iterator[tuple[ast.AST, int]]:
+    """Everything below a loop, with how often it runs at most in one run of the loop."""
+    yield node, times
+    if isinstance(node, ast.For | ast.While):
+        times = min(STEPS, times * trips.get(id(node), STEPS))
+    for child in ast.iter_child_nodes(node):
+        yield from _with_counts(child, trips, times)

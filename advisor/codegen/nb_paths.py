@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -27,7 +28,7 @@ class LoopExits:
     continues: list[Snapshot] = field(default_factory=list)
 
 
-class Paths:
+class Paths(ABC):
     """Abstract execution in one scope: the environment and how it splits and meets."""
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -83,15 +84,15 @@ class Paths:
         return (a.array, a.axis, a.ndim) == (b.array, b.axis, b.ndim)
 
     # ------------------------------------------------- what the subclass does
+    @abstractmethod
     def block(self, body: list[ast.stmt]) -> bool:
         """Execute statements; False if control never reaches the end."""
-        raise NotImplementedError
 
+    @abstractmethod
     def bind(
         self, target: ast.expr, value: Value, node: ast.AST, source: ast.expr | None = None
     ) -> None:
         """Assign a value to a target."""
-        raise NotImplementedError
 
 
 def as_load(target: ast.expr) -> ast.expr:

@@ -18,13 +18,13 @@ from .nb_state import fail
 from .nb_values import Num, Unsupported, compiled
 
 if TYPE_CHECKING:
-    from .nb_eval import Evaluator
+    from .nb_arith import Arithmetic
 
 _WORDS = {2: "two", 3: "three", 4: "four", 0.5: "half", -1: "minus_one", -2: "minus_two"}
 
 
 def power(
-    self: Evaluator,
+    self: Arithmetic,
     node: ast.expr | None,
     left_node: ast.expr,
     right_node: ast.expr,
@@ -73,7 +73,7 @@ def _bounded_power(left: Num, exponent: float, result: Num) -> Num:
 
 
 def _as_argument(
-    self: Evaluator,
+    self: Arithmetic,
     node: ast.expr | None,
     left: Num,
     right_node: ast.expr,
@@ -109,7 +109,7 @@ def _as_argument(
 
 
 def _checked(
-    self: Evaluator, node: ast.expr | None, left_node: ast.expr, right_node: ast.expr, at: ast.AST
+    self: Arithmetic, node: ast.expr | None, left_node: ast.expr, right_node: ast.expr, at: ast.AST
 ) -> None:
     """``x ** 2`` of Python floats raises OverflowError: so does ``power(x, two)``."""
     if node is None:
@@ -124,7 +124,7 @@ def _checked(
     state.infix_call(node, left_node, right_node, "\0fn.power")
 
 
-def _int_power(self: Evaluator, left: Num, right: Num, at: ast.AST) -> Num:
+def _int_power(self: Arithmetic, left: Num, right: Num, at: ast.AST) -> Num:
     type_ = binary_type("**", left.type, right.type)
     if type_ is None or compiled(type_) != "int64":
         raise Unsupported("a power of narrow integers", getattr(at, "lineno", None))
@@ -144,7 +144,7 @@ def _int_power(self: Evaluator, left: Num, right: Num, at: ast.AST) -> Num:
 
 
 def _complex_power(
-    self: Evaluator,
+    self: Arithmetic,
     node: ast.expr | None,
     left_node: ast.expr,
     right_node: ast.expr,

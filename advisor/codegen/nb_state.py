@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from ..loopnest.affine import Affine, constant, extent_of, extent_symbol, variable
+from ..loopnest.ir import Scalar
 from ..loopnest.scope import Module
 from ..model import Region, Source
 from .nb_values import STEPS, Num, Unsupported, Value
@@ -75,6 +76,10 @@ class State:
     written: set[str] = field(default_factory=set)
     """Arrays stored to."""
     used_equal: set[frozenset[str]] = field(default_factory=set)
+    assigned_types: dict[str, frozenset[Scalar]] = field(default_factory=dict)
+    """Types that assignments in the loop give a variable."""
+    trips: dict[int, int] = field(default_factory=dict)
+    """Most iterations of a ``for`` statement, by the numbers."""
     stored: dict[str, Num] = field(default_factory=dict)
     """Range of the Python ints stored to lists."""
     seen_sizes: dict[str, tuple[int, int]] = field(default_factory=dict)

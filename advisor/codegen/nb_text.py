@@ -183,6 +183,20 @@ def checked_helper(key: str, name: str, spelled: str, decorator: str) -> str:
     )
 
 
+def trailing_comments(source: Source, loop: ast.stmt) -> list[str]:
+    """Comment lines below the loop's last statement that are indented as part of its body."""
+    assert loop.end_lineno is not None
+    own = source.lines[loop.lineno - 1]
+    prefix = own[: len(own) - len(own.lstrip())]
+    found = []
+    for line in source.lines[loop.end_lineno :]:
+        inside = line.startswith(prefix) and line[len(prefix) : len(prefix) + 1] in (" ", "\t")
+        if not inside or not line.lstrip().startswith("#"):
+            break
+        found.append(line[len(prefix) :])
+    return found
+
+
 # ---------------------------------------------------------------- placement
 def top_level_statement(source: Source, node: ast.stmt) -> ast.stmt:
     """The statement of the module that contains ``node``."""

@@ -232,6 +232,10 @@ def floor_divide(left: Num, right: Num, type_: Scalar) -> Num:
             return Num(type_, 0, None) if _sign(left) >= 0 else Num(type_)
         low = min(left.low, 0)  # type: ignore[type-var]
         return Num(type_, low, max(left.high, 0))  # type: ignore[type-var]
+    if type_.kind is Kind.INT and not right.nonzero and None not in (left.low, left.high):
+        # a divisor of at least 1 in size makes nothing larger
+        size = max(abs(left.low), abs(left.high), 1)  # type: ignore[arg-type]
+        return Num(type_, -size, size)
     if not right.nonzero or None in (left.low, left.high, right.low, right.high):
         return Num(type_)
     corners = [a // b for a in (left.low, left.high) for b in (right.low, right.high)]  # type: ignore[operator]

@@ -8,6 +8,7 @@ in Python.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..edits import PatchError
@@ -30,6 +31,7 @@ from .nb_text import (
     functions_block,
     name_edits,
     top_level_statement,
+    trailing_comments,
 )
 from .nb_values import Num, Unsupported
 
@@ -108,9 +110,7 @@ class _Emission:
         model = self._error_model()
         names = self._names()
         checks = guards(self.found, names, self.parallel)
-        flagged = [
-            n for n in self.found.live_out if self._undecided(n) and not self._keeps_entry(n)
-        ]
+        flagged = [n for n in self.found.live_out if self._needs_flag(n)]
         decorator = self._decorator(names, model)
         kernel = _Signature(
             self._free(f"_{self._owner()}_kernel"),
@@ -135,7 +135,7 @@ class _Emission:
             returned = self._with_flavour(call, names) if len(kernel.returns) == 1 else call
         top = top_level_statement(self.source, self.region.loop)
         offset, text = functions_block(self.source, top, parts)
-        self.edits += [Edit(offset, offset, text), self._replacement(returned)]
+        self.edits += [Edit(offset, offset, text), *self._replacement(returned)]
         return Match(
             edits=tuple(self.edits),
             why=WHY,
@@ -231,7 +231,7 @@ class _Emission:
         arrays = {e[0] for e in map(extent_of, symbols) if e is not None}
         return sorted(s for s in symbols | arrays if s in self.found.entry)
 
-    def _free_param(self, wanted: str, params: dict[str, str]) -> str:
+    def _free_param(self, wanted: str, params: Mapping[str, str]) -> str:
         used = {n.id for n in ast.walk(self.region.loop) if isinstance(n, ast.Name)}
         name = wanted
         while name in used or name in params.values() or name in self.taken:
@@ -330,6 +330,7 @@ class _Emission:
         lines += [f"{LEVEL}{flag} = False" for flag in kernel.flags]
         edits += self._flag_edits(kernel, names)
         lines.append(body_text(self.source, loop, edits, names))
+        lines += [f"{LEVEL}{line}" for line in trailing_comments(self.source, loop)]
         if kernel.returns:
             lines.append(f"{LEVEL}return {', '.join((*kernel.returns, *kernel.flags))}")
         return "\n".join(lines) + "\n"
@@ -435,7 +436,7 @@ class _Emission:
         result = text
         if not value.type.is_python:
             result = f"{type_name(value.type, names.numpy if names else 'np')}({text})"
-        if names and value.also:
+        if names and value.also and (self._keeps_entry(path) or self._needs_flag(path)):
             old = names.params[path]
             if self._keeps_entry(path):
                 return f"{old} if {text} == {old} else {result}"
@@ -449,20 +450,32 @@ class _Emission:
 
     def _keeps_entry(self, path: str) -> bool:
         """``worst = max(worst, d)``: the value at entry, with its type, if nothing exceeds it."""
-        return path in self.found.entry and only_exceeded(self.region.loop, path)
+        entry, value = self.found.entry.get(path), self.found.env[path]
+        if not isinstance(entry, Num) or not isinstance(value, Num):
+            return False
+        assigned = self.state.assigned_types.get(path, frozenset()) - entry.types
+        return assigned == {value.type} and only_exceeded(self.region.loop, path)
+
+    def _needs_flag(self, path: str) -> bool:
+        """``if near: energy += e[i]``: all assignments give one type, if there is one."""
+        value = self.found.env[path]
+        if not isinstance(value, Num) or not self._undecided(path) or self._keeps_entry(path):
+            return False
+        return self.state.assigned_types.get(path, frozenset()) == {value.type}
 
     def _result_names(self, kernel: _Signature) -> tuple[str, ...]:
         """Results whose old value is still needed get names of their own."""
         names = []
         for path, name in zip(self.found.live_out, kernel.returns, strict=True):
-            names.append(f"new_{name}" if self._undecided(path) else name)
+            kept = self._keeps_entry(path) or self._needs_flag(path)
+            names.append(f"new_{name}" if kept and self._undecided(path) else name)
         return tuple(names)
 
     def _with_flavour(self, call: str, names: Names) -> str:
         return self._flavour(self.found.live_out[0], call, names)
 
-    def _replacement(self, call: str) -> Edit:
-        """The call in the place of the loop statement, its trailing comment included."""
+    def _replacement(self, call: str) -> list[Edit]:
+        """The call in the place of the loop statement, comments at its end included."""
         loop = self.region.loop
         start, end = self.source.span(loop)
         assert loop.end_lineno is not None
@@ -471,7 +484,12 @@ class _Emission:
         if behind.strip().startswith(b"#"):
             end += len(behind.rstrip())
         targets = ", ".join(self.found.live_out)
-        return Edit(start, end, f"{targets} = {call}" if targets else call)
+        edits = [Edit(start, end, f"{targets} = {call}" if targets else call)]
+        count = len(trailing_comments(self.source, loop))
+        if count:
+            last = self.source.line_starts[loop.end_lineno + count]
+            edits.append(Edit(line_end, min(last, len(self.source.data)), ""))
+        return edits
 
     # ----------------------------------------------------------------- words
     def _change(self, kernel: str) -> str:
@@ -495,6 +513,13 @@ class _Emission:
                     "numba",
                 )
             )
+        for name in self.found.live_out:
+            if self._undecided(name) and not self._keeps_entry(name) and not self._needs_flag(name):
+                value = self.found.env[name]
+                assert isinstance(value, Num)
+                # d = 0.0 .. d = max(d, a[i]): float or float64, as the data have it
+                text = f"{name} is {value.type} after the loop"
+                found.append(Condition(text, Basis.ASSUMED))
         return found
 
     def _numpy_types(self) -> list[Scalar]:

@@ -53,7 +53,7 @@ def next_command(report: Report, applied: Sequence[Path] = ()) -> str | None:
         return "gpuadvise undo"
     match report.outcome:
         case Outcome.ADVICE:
-            return words.command(report.target, "--apply")
+            return words.command(report.target, "--apply") if report.patched else None
         case Outcome.NOTHING:
             if any(_only_unsafe(finding) for finding in report.findings):
                 return words.command(report.target, "--unsafe")

@@ -303,7 +303,9 @@ class _Trial:
         comparison = judge(first)
         if not isinstance(comparison, Same):
             return self.result(comparison, None)
-        for left in reversed(range(max(1, repeats))):
+        # Every process compiles again: one warm call is what that is worth.
+        rounds = 1 if self.compiles else max(1, repeats)
+        for left in reversed(range(rounds)):
             self.state.time_original(self.deadline)
             run = self.timed(last=left == 0 or self.deadline.remaining() < 4 * first.seconds)
             if not run.done:

@@ -19,7 +19,7 @@ class Odd(str):
 
 
 WORDS = ["a", "b", "c", "d"]
-NUMBERS = (1, 2, 30, 2**70)
+NUMBERS = (1, 2, 30, 1180591620717411303424)
 
 
 def f(values):

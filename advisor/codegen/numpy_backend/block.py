@@ -11,6 +11,7 @@ from ...loopnest.ir import (
     Assign,
     Binary,
     Bool,
+    Call,
     Const,
     Expr,
     For,
@@ -287,7 +288,9 @@ def new_buffer(
     name = private if usable and own else session.fresh(private)
     if name in session.reductions or private in session.nest.invented:
         name = session.fresh(private.rstrip("_"))
-    return Buffer(name, private, axes, context.spans, dtype, session.next_version())
+    first = min(context.axes.index(axis) for axis in axes)
+    dims = context.axes[first:]
+    return Buffer(name, private, axes, context.spans, dtype, session.next_version(), dims)
 
 
 # --------------------------------------------------------------- assignments
@@ -329,6 +332,7 @@ def materialise(session: Session, name: str, value: Expr, context: Context, env:
         return value
     _release(session, name, context, env)
     buffer = new_buffer(session, name, context, result.dtype or "float64", result.axes)
+    buffer = replace(buffer, origin=value)
     text = result.text if result.fresh else f"{result.at(ATOM)}.copy()"
     ranges = Ranges(session, context)
     found = ranges.interval(value)
@@ -390,7 +394,7 @@ def _in_place(session: Session, name: str, value: Expr, context: Context, env: E
     _release(session, name, context, env)
     _grow_range(session, buffer, value, context)
     session.line(f"{buffer.name} {op}= {operand.text}")
-    new = replace(buffer, version=session.next_version())
+    new = replace(buffer, version=session.next_version(), origin=None)
     session.buffer_ranges[new.version] = session.buffer_ranges.pop(-buffer.version, Interval())
     env[name] = Binding(BufferRef(value.type, value.line, new), context.spans)
     return True
@@ -564,8 +568,13 @@ def _check_store(
         raise NotVectorisable(f"an integer may not fit into {element}", line)
 
 
+_CUTS = ("int", "math.floor", "math.ceil", "math.trunc")
+
+
 def _fits(session: Session, value: Expr, element: Scalar, context: Context) -> bool:
     """Every value is in the range of the integer type."""
+    if isinstance(value, Call) and value.function in _CUTS and element.dtype == "int64":
+        return True  # tested where the integer is made
     ranges = Ranges(session, context)
     found = ranges.interval(value)
     limit = 2 ** (8 * _width(element) - 1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...loopnest.fold import map_children
 from ...loopnest.ir import Bool, Compare, Const, Expr, Kind, Load, Store, Var, statements, walk
 from .normal import NotVectorisable
 from .ranges import Ranges
@@ -43,6 +44,7 @@ def require(
     reason: str,
 ) -> None:
     """Test all elements of an argument before the array code runs. Raises NotVectorisable."""
+    expr = _original(expr)
     arrays = {part.array for part in walk(expr) if isinstance(part, Load)}
     stored = {s.array for s in statements((session.root,)) if isinstance(s, Store)}
     changing = (session.nest.privates.keys() | session.facts.ranges.keys()) - set(context.axes)
@@ -61,6 +63,13 @@ def require(
     test = _scalar_test(value, what) if not value.is_array else _array_test(session, value, what)
     if test not in session.domains:
         session.domains.append(test)
+
+
+def _original(expr: Expr) -> Expr:
+    """Expanded scalars do not exist yet when the test runs: what they are computed from."""
+    if isinstance(expr, BufferRef) and expr.buffer.origin is not None:
+        return _original(expr.buffer.origin)
+    return map_children(expr, _original)
 
 
 def _require_list(session: Session, expr: Expr, what: str, reason: str) -> None:

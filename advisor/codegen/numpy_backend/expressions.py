@@ -142,14 +142,18 @@ def _axis_index(session: Session, name: str, context: Context) -> Value:
 
 def _buffer(session: Session, expr: BufferRef, context: Context) -> Value:
     buffer = expr.buffer
+    if not set(buffer.dims) <= set(context.axes):
+        raise NotVectorisable(f"{buffer.private} is read outside its loop", expr.line)
     slices = indexing.buffer_slices(session, buffer, context)
-    present = [axis for axis in context.axes if axis in buffer.axes]
-    first = context.axes.index(present[0])
-    if slices is None:
-        return Value(buffer.name, ATOM, expr.type, buffer.dtype, buffer.axes)
-    by_axis = dict(zip(present, slices, strict=True))
-    parts = [by_axis.get(axis, ":") for axis in context.axes[first:]]
-    return Value(f"{buffer.name}[{', '.join(parts)}]", ATOM, expr.type, buffer.dtype, buffer.axes)
+    first = context.axes.index(buffer.dims[0])
+    parts = [
+        "None" if axis not in buffer.dims else slices.get(axis, ":")
+        for axis in context.axes[first:]
+    ]
+    text = buffer.name
+    if any(part != ":" for part in parts):
+        text = f"{buffer.name}[{', '.join(parts)}]"
+    return Value(text, ATOM, expr.type, buffer.dtype, buffer.axes)
 
 
 # ------------------------------------------------------------------ elements

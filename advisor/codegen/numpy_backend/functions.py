@@ -124,6 +124,7 @@ def _check_domain(session: Session, expr: Call, context: Context) -> None:
     fine = {
         "not negative": low is not None and low >= 0,
         "positive": low is not None and low > 0,
+        "finite": low is not None and high is not None,
         "exp": high is not None and high <= 709,
         "unit": low is not None and high is not None and low >= -1 and high <= 1,
     }

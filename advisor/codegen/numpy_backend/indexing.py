@@ -84,11 +84,11 @@ def _spelled(
     return f"{start_text}:{stop_text}" + (f":{step}" if step != 1 else "")
 
 
-def buffer_slices(session: Session, buffer: Buffer, context: Context) -> tuple[str, ...] | None:
-    """Slices of an expanded scalar for the present spans; None if that is all of it."""
+def buffer_slices(session: Session, buffer: Buffer, context: Context) -> dict[str, str]:
+    """Slices of an expanded scalar for the present spans, by axis."""
     facts = session.facts
     outer = dict(buffer.spans)
-    parts = []
+    parts: dict[str, str] = {}
     for axis, span in context.spans:
         if axis not in buffer.axes:
             continue
@@ -97,7 +97,7 @@ def buffer_slices(session: Session, buffer: Buffer, context: Context) -> tuple[s
         if whole.step != 1:
             if not (facts.equal(low, constant(0)) and facts.equal(high, constant(0))):
                 raise NotVectorisable("a strided loop with a condition on its index")
-            parts.append(":")
+            parts[axis] = ":"
             continue
         start = "" if facts.equal(low, constant(0)) else facts.text(facts.canonical(low))
         behind = facts.canonical(high)
@@ -107,8 +107,8 @@ def buffer_slices(session: Session, buffer: Buffer, context: Context) -> tuple[s
             stop = f"-{behind.const}"
         else:
             stop = facts.text(span.high - whole.low)
-        parts.append(f"{start}:{stop}")
-    return None if all(p == ":" for p in parts) else tuple(parts)
+        parts[axis] = f"{start}:{stop}"
+    return parts
 
 
 # ---------------------------------------------------------------- wrap-around

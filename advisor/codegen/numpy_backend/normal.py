@@ -59,10 +59,54 @@ def normalise(root: For, live_out: frozenset[str]) -> For:
     """The root loop in normal form. Raises NotVectorisable."""
     for statement in statements((root,)):
         _check(statement)
+    root = _named_bounds(root)
     body = _body(root.body, live_out, frozenset((root.index,)))
     if sum(1 for _ in statements(body)) > UNROLL_STATEMENTS:
         raise NotVectorisable("the loop body is too long to be written as array statements")
     return replace(root, body=body, start=fold(root.start), stop=fold(root.stop))
+
+
+def _named_bounds(root: For) -> For:
+    """Bounds such as ``h // 2`` of inputs that do not change become symbols of their own."""
+    changing = {s.name for s in statements((root,)) if isinstance(s, Assign)}
+    changing |= {s.index for s in statements((root,)) if isinstance(s, For)}
+
+    def name(expr: Expr) -> Expr:
+        if affine(expr) is not None or reads(expr) & changing:
+            return expr
+        text = _plain_text(expr)
+        return expr if text is None else Var(PY_INT, expr.line, text)
+
+    def visit(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for statement in body:
+            match statement:
+                case For(start=start, stop=stop, body=inner):
+                    result.append(
+                        replace(statement, start=name(start), stop=name(stop), body=visit(inner))
+                    )
+                case If(then=then, orelse=orelse):
+                    result.append(replace(statement, then=visit(then), orelse=visit(orelse)))
+                case _:
+                    result.append(statement)
+        return tuple(result)
+
+    (result,) = visit((root,))
+    assert isinstance(result, For)
+    return result
+
+
+def _plain_text(expr: Expr) -> str | None:
+    """Source of an integer expression of scalars, in parentheses."""
+    match expr:
+        case Var(name=name):
+            return name
+        case Const(value=int() as value):
+            return expr.name or str(value)
+        case Binary(op="+" | "-" | "*" | "//" as op, left=left, right=right):
+            a, b = _plain_text(left), _plain_text(right)
+            return None if a is None or b is None else f"({a} {op} {b})"
+    return None
 
 
 def _check(statement: Stmt) -> None:

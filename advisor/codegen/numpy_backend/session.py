@@ -63,6 +63,10 @@ class Buffer:
     spans: tuple[tuple[str, Span], ...]
     dtype: str
     version: int
+    dims: tuple[str, ...] = ()
+    """The axes its dimensions stand for; extent 1 for those not in ``axes``."""
+    origin: Expr | None = None
+    """The closed expression it was computed from."""
 
 
 @dataclass(frozen=True)

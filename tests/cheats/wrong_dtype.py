@@ -1,0 +1,7 @@
+"""Half the bytes, and half the digits."""
+
+
+def smooth(u, weight):
+    out = np.zeros(len(u), dtype=np.float32)
+    out[1:-1] = weight * u[1:-1] + 0.5 * (1.0 - weight) * (u[:-2] + u[2:])
+    return out
