@@ -53,9 +53,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     app, arguments = (tools_app, arguments) if tool else (advise_app, protect_script(arguments))
     try:
         app(arguments, prog_name="gpuadvise")
-    except KeyboardInterrupt:
-        complain("interrupted; nothing was changed")
-        raise SystemExit(ExitCode.INTERRUPTED) from None
     except BrokenPipeError:
         # Whoever read our output has gone (`gpuadvise rules | head`): no traceback at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -182,16 +179,20 @@ def advise(
         verbose=verbose,
     )
     console = report_console(no_color)
-    report = journey(
-        tuple(command or ()),
-        module,
-        options,
-        console,
-        apply=apply,
-        patch=patch,
-        json=json,
-        quiet=quiet,
-    )
+    try:
+        report = journey(
+            tuple(command or ()),
+            module,
+            options,
+            console,
+            apply=apply,
+            patch=patch,
+            json=json,
+            quiet=quiet,
+        )
+    except KeyboardInterrupt:  # typer itself would end without a word
+        complain("interrupted; your files are as the script's own run left them")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
     raise typer.Exit(exit_code(report))
 
 

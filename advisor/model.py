@@ -30,11 +30,13 @@ class Target:
     module: str | None = None
     cwd: Path = field(default_factory=Path.cwd)
     python: str = "python3"
+    typed: str | None = None
+    """The script as it was typed, which is its ``sys.argv[0]``; None: the absolute path."""
 
     @property
     def command(self) -> tuple[str, ...]:
         """What follows the interpreter on the command line."""
-        head = ("-m", self.module) if self.module else (str(self.script),)
+        head = ("-m", self.module) if self.module else (self.typed or str(self.script),)
         return (*head, *self.args)
 
 

@@ -26,7 +26,7 @@ def resolve(command: tuple[str, ...], module: str | None, cwd: Path | None = Non
         target = Target(script, command, module, cwd, sys.executable)
     elif command:
         script = check_file(Path(command[0]))
-        target = Target(script, command[1:], None, cwd, sys.executable)
+        target = Target(script, command[1:], None, cwd, sys.executable, command[0])
     else:
         raise UsageProblem("name a script to look at, for example: gpuadvise myscript.py")
     check_syntax(read_source(script))

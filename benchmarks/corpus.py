@@ -149,7 +149,7 @@ def _row(result: Result) -> str:
         cells = ["**WRONG**" if report else "**FAILED**", "", result.trouble]
     else:
         cells = [str(report.outcome), _rules(report), _gain(report)]
-    once = f"{result.measured:.1f}x" if result.measured and report and report.findings else ""
+    once = f"{result.measured:.1f}x" if result.measured and report and report.patched else ""
     return (
         "| "
         + " | ".join(
@@ -178,8 +178,19 @@ def _gain(report: Report) -> str:
         ratio = verdict.speedup
         n = min(len(ratio.original), len(ratio.candidate))
         return f"{ratio.value:.1f}x ({ratio.low:.1f}-{ratio.high:.1f}x, n={n})"
-    reasons = list(_reasons(report))
+    tried = dict.fromkeys(_tried(report))
+    reasons = [*tried, *_reasons(report)]
     return "; ".join(reasons[:2]) if reasons else report.message
+
+
+def _tried(report: Report) -> Iterator[str]:
+    """What became of the candidates: ``NP220 was tried: NotFaster``."""
+    for finding in report.findings:
+        for trial in finding.others:
+            verdict = trial.region_verdict
+            if isinstance(verdict, Verified) and trial.script_verdict is not None:
+                verdict = trial.script_verdict
+            yield f"{trial.candidate.rule} was tried: {type(verdict).__name__}"
 
 
 def _reasons(report: Report) -> Iterator[str]:

@@ -47,6 +47,7 @@ def analyse_region(region: Region) -> Analysed:
     tight_bits = max(8, _list_bits(region))
     attempts = [
         base,
+        *(replace(base, list_bits=n, content=2**n) for n in (22, 15) if tight_bits <= n),
         with_ranges,
         *(
             replace(with_ranges, int_bits=max(n, bits), list_bits=max(n, tight_bits), content=2**n)

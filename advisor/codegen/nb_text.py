@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..layout import indent_unit, reindent
 from ..loopnest.scope import dotted
-from ..model import Source
+from ..model import Edit, Source
 from .nb_state import State, TextEdit
 from .nb_values import Unsupported
 
@@ -247,3 +247,60 @@ def shadowing(state: State, names: Iterable[str]) -> str | None:
     """A name that the loop uses otherwise."""
     used = {n.id for n in ast.walk(state.region.loop) if isinstance(n, ast.Name)}
     return next((n for n in names if n in used), None)
+
+
+def replacement(source: Source, loop: ast.stmt, targets: Sequence[str], call: str) -> list[Edit]:
+    """The call in the place of the loop statement, comments at its end included."""
+    start, end = source.span(loop)
+    assert loop.end_lineno is not None
+    line_end = source.line_starts[loop.end_lineno]
+    behind = source.data[end:line_end].rstrip(b"\r\n")
+    if behind.strip().startswith(b"#"):
+        end += len(behind.rstrip())
+    text = f"{', '.join(targets)} = {call}" if targets else call
+    edits = [Edit(start, end, text)]
+    count = len(trailing_comments(source, loop))
+    if count:
+        last = source.line_starts[loop.end_lineno + count]
+        edits.append(Edit(line_end, min(last, len(source.data)), ""))
+    return edits
+
+
+def flag_edits(
+    source: Source, loop: ast.stmt, names: Sequence[str], params: Mapping[str, str]
+) -> list[TextEdit]:
+    """``energy_set = True`` below every assignment of ``energy``."""
+    flags = {flag.rpartition("_set")[0]: flag for flag in names}
+    found = []
+    for node in ast.walk(loop):
+        if not isinstance(node, ast.Assign | ast.AugAssign):
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in (t for one in targets for t in ast.walk(one)):
+            if not isinstance(target, ast.Name | ast.Attribute):
+                continue
+            path = dotted(target) or ""
+            flag = flags.get(params.get(path, path))
+            if flag is None or not isinstance(target.ctx, ast.Store):
+                continue
+            _, end = source.span(node)
+            line = source.lines[node.lineno - 1]
+            blank = line[: len(line) - len(line.lstrip())]
+            alone = len(blank.encode()) == node.col_offset
+            text = f"\n{blank}{flag} = True" if alone else f"; {flag} = True"
+            found.append(TextEdit(end, 3 * 10**9, end, text))
+    return found
+
+
+def refuse_if_caught(function: ast.FunctionDef | None, loop: ast.stmt) -> None:
+    """Raise Unsupported where the function catches an exception of the loop and goes on.
+
+    ``try: for v in x: total += 1 / v`` .. ``except ZeroDivisionError: print(total)``: what the
+    kernel had added up by then is lost.
+    """
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.Try) and any(
+            inner is loop for statement in node.body for inner in ast.walk(statement)
+        ):
+            text = "an exception in the loop is caught, and what it had computed is lost"
+            raise Unsupported(text, node.lineno)

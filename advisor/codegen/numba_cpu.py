@@ -8,17 +8,19 @@ in Python.
 from __future__ import annotations
 
 import ast
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..edits import PatchError
 from ..loopnest.affine import extent_of
 from ..loopnest.ir import Kind, Nest, Scalar
-from ..loopnest.scope import dotted, own_nodes
+from ..loopnest.scope import own_nodes
 from ..model import Basis, Condition, Edit, Exactness, Match, Refusal, Region
 from ..names import free_name, from_import_edit, import_edit
 from .nb_analyse import Analysed, analyse_region
 from .nb_guards import Guards, guards, type_name
+from .nb_lists import LIST_HELPERS
 from .nb_parallel import only_exceeded, parallel_edits
 from .nb_scope import observed
 from .nb_state import TextEdit
@@ -28,38 +30,19 @@ from .nb_text import (
     attribute_edits,
     body_text,
     checked_helper,
+    flag_edits,
     functions_block,
     name_edits,
+    refuse_if_caught,
+    replacement,
     top_level_statement,
     trailing_comments,
 )
 from .nb_values import Num, Unsupported
 
-WHY = "every iteration runs Python bytecode and boxes each number it touches"
+log = logging.getLogger("gpuadvise.codegen")
 
-_LIST_HELPERS = {
-    "_is_vector": (
-        "def {name}(values, kind, container=list):\n"
-        '{I}"""Whether this is a list of numbers of exactly one type, ints not too large."""\n'
-        "{I}if type(values) is not container or not set(map(type, values)) <= {{kind}}:\n"
-        "{I}{I}return False\n"
-        "{I}return kind is not int or (\n"
-        "{I}{I}-(2**{bits}) <= min(values, default=0) and max(values, default=0) <= 2**{bits}\n"
-        "{I})\n"
-    ),
-    "_is_matrix": (
-        "def {name}(rows, kind):\n"
-        '{I}"""Whether this is a list of distinct, equally long lists of numbers of one type."""\n'
-        "{I}return (\n"
-        "{I}{I}type(rows) is list\n"
-        "{I}{I}and set(map(type, rows)) == {{list}}\n"
-        "{I}{I}and len(set(map(len, rows))) == 1\n"
-        "{I}{I}and len(set(map(id, rows))) == len(rows)\n"
-        "{I}{I}and all(set(map(type, row)) == {{kind}} for row in rows)\n"
-        "{I}{I}and (kind is not int or all(abs(k) <= 2**{bits} for row in rows for k in row))\n"
-        "{I})\n"
-    ),
-}
+WHY = "every iteration runs Python bytecode and boxes each number it touches"
 
 
 def emit(region: Region, *, parallel: bool) -> Match | Refusal:
@@ -77,6 +60,21 @@ def emit(region: Region, *, parallel: bool) -> Match | Refusal:
         return Refusal(error.reason, error.line, error.suggestion)
     except PatchError as error:
         return Refusal(str(error), region.loop.lineno)
+    except (
+        RecursionError,
+        AssertionError,
+        LookupError,
+        AttributeError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+    ) as error:
+        # A bug of ours must not end the user's session; --verbose shows where it is.
+        where = f"{region.source.path}:{region.loop.lineno}"
+        log.warning("compiling %s failed", where, exc_info=True)
+        return Refusal(
+            f"the loop could not be analysed ({type(error).__name__})", region.loop.lineno
+        )
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,8 @@ class _Emission:
     # -------------------------------------------------------------- pieces
     def match(self) -> Match:
         """The finished rewrite."""
-        self._check_place()
+        if self._raises() and self.found.live_out:
+            refuse_if_caught(self.region.function, self.region.loop)
         model = self._error_model()
         names = self._names()
         checks = guards(self.found, names, self.parallel)
@@ -133,9 +132,13 @@ class _Emission:
             returned = call
         else:
             returned = self._with_flavour(call, names) if len(kernel.returns) == 1 else call
+        targets = self.found.live_out
         top = top_level_statement(self.source, self.region.loop)
         offset, text = functions_block(self.source, top, parts)
-        self.edits += [Edit(offset, offset, text), *self._replacement(returned)]
+        self.edits += [
+            Edit(offset, offset, text),
+            *replacement(self.source, self.region.loop, targets, returned),
+        ]
         return Match(
             edits=tuple(self.edits),
             why=WHY,
@@ -145,15 +148,10 @@ class _Emission:
             exactness=Exactness.BITS,
         )
 
-    def _check_place(self) -> None:
-        function = self.region.function
-        raises = self.state.may_raise or self.state.unchecked or self.state.division.python
-        if function is not None and raises and self.found.live_out:
-            for node in ast.walk(function):
-                if isinstance(node, ast.Try) and _contains(node.body, self.region.loop):
-                    # try: for ..: total += 1 / x[i]   except ZeroDivisionError: print(total)
-                    text = "an exception in the loop is caught, and what it had computed is lost"
-                    raise Unsupported(text, node.lineno)
+    def _raises(self) -> bool:
+        """An exception may leave the kernel."""
+        state = self.state
+        return bool(state.may_raise or state.unchecked is not None or state.division.python)
 
     def _free(self, wanted: str) -> str:
         name = free_name(self.source, wanted, self.taken)
@@ -188,7 +186,7 @@ class _Emission:
         if self._uses_lists():
             bits = state.assumption.list_bits
             suffix = "" if bits == 40 else f"_{bits}"
-            functions |= {key: self._free(key + suffix) for key in _LIST_HELPERS}
+            functions |= {key: self._free(key + suffix) for key in LIST_HELPERS}
         arguments = {key: self._free_param(key, params) for key in state.exponents}
         njit, edit = from_import_edit(self.source, "numba", "njit")
         numba = njit.rpartition(".")[0]
@@ -292,7 +290,7 @@ class _Emission:
             body[-1],
         )
         texts = [
-            _LIST_HELPERS[key].format(
+            LIST_HELPERS[key].format(
                 name=names.functions[key], I=LEVEL, bits=self.state.assumption.list_bits
             )
             for key in sorted(checks.helpers)
@@ -328,32 +326,12 @@ class _Emission:
         lines.append(f'{LEVEL}"""{self._docstring()}"""')
         lines += [f"{LEVEL}{ast.unparse(s)}" for s in self.state.preamble.values()]
         lines += [f"{LEVEL}{flag} = False" for flag in kernel.flags]
-        edits += self._flag_edits(kernel, names)
+        edits += flag_edits(self.source, loop, kernel.flags, names.params)
         lines.append(body_text(self.source, loop, edits, names))
         lines += [f"{LEVEL}{line}" for line in trailing_comments(self.source, loop)]
         if kernel.returns:
             lines.append(f"{LEVEL}return {', '.join((*kernel.returns, *kernel.flags))}")
         return "\n".join(lines) + "\n"
-
-    def _flag_edits(self, kernel: _Signature, names: Names) -> list[TextEdit]:
-        """``energy_set = True`` below every assignment of ``energy``."""
-        flags = {flag.rpartition("_set")[0]: flag for flag in kernel.flags}
-        found = []
-        for node in ast.walk(self.region.loop):
-            if not isinstance(node, ast.Assign | ast.AugAssign):
-                continue
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in (t for one in targets for t in ast.walk(one)):
-                path = dotted(target) if isinstance(target, ast.Name | ast.Attribute) else None
-                flag = flags.get(names.params.get(path or "", path or ""))
-                if flag is not None and isinstance(target.ctx, ast.Store):  # type: ignore[attr-defined]
-                    _, end = self.source.span(node)
-                    line = self.source.lines[node.lineno - 1]
-                    blank = line[: len(line) - len(line.lstrip())]
-                    alone = len(blank.encode()) == node.col_offset
-                    text = f"\n{blank}{flag} = True" if alone else f"; {flag} = True"
-                    found.append(TextEdit(end, 3 * 10**9, end, text))
-        return found
 
     def _docstring(self) -> str:
         function = self.region.function
@@ -389,10 +367,7 @@ class _Emission:
             return [f"{LEVEL}return {self._with_flavour(call, names)}"]
         else:
             body = [f"{', '.join((*results, *kernel.flags))} = {call}"]
-        raises = (
-            self.state.may_raise or self.state.unchecked or self.state.division.python
-        ) and checks.after
-        if raises:
+        if self._raises() and checks.after:
             # what was written before the exception stays written, as in Python
             body = ["try:", *(LEVEL + b for b in body), "finally:"]
             body += [LEVEL + line for line in checks.after]
@@ -474,23 +449,6 @@ class _Emission:
     def _with_flavour(self, call: str, names: Names) -> str:
         return self._flavour(self.found.live_out[0], call, names)
 
-    def _replacement(self, call: str) -> list[Edit]:
-        """The call in the place of the loop statement, comments at its end included."""
-        loop = self.region.loop
-        start, end = self.source.span(loop)
-        assert loop.end_lineno is not None
-        line_end = self.source.line_starts[loop.end_lineno]
-        behind = self.source.data[end:line_end].rstrip(b"\r\n")
-        if behind.strip().startswith(b"#"):
-            end += len(behind.rstrip())
-        targets = ", ".join(self.found.live_out)
-        edits = [Edit(start, end, f"{targets} = {call}" if targets else call)]
-        count = len(trailing_comments(self.source, loop))
-        if count:
-            last = self.source.line_starts[loop.end_lineno + count]
-            edits.append(Edit(line_end, min(last, len(self.source.data)), ""))
-        return edits
-
     # ----------------------------------------------------------------- words
     def _change(self, kernel: str) -> str:
         how = "in parallel threads" if self.parallel else "as one serial loop nest"
@@ -530,10 +488,6 @@ class _Emission:
 
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def _contains(body: list[ast.stmt], node: ast.AST) -> bool:
-    return any(inner is node for statement in body for inner in ast.walk(statement))
 
 
 def _grouped(test: str) -> str:

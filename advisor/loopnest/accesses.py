@@ -23,7 +23,6 @@ from .ir import (
     Select,
     Stmt,
     Store,
-    Unary,
     Var,
     While,
     expressions,
@@ -409,6 +408,3 @@ def _conditional(statement: If, found: dict[str, _Update], spoilt: set[str]) -> 
                 if inner.name in reads(other.value):
                     spoilt.add(inner.name)
                 update.companions[other.name] = other.line
-
-
-__all__ = ["Access", "Accumulator", "Roles", "Unary", "accesses_in", "accumulation", "scalar_roles"]

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .accesses import Access, Accumulator, accesses_in, scalar_roles
-from .ir import For, If, Nest, Stmt, While, statements
+from .ir import For, Nest, Stmt, While, statements
 from .relations import ANY, Relation, Subscripts
 
 
@@ -424,7 +424,6 @@ __all__ = [
     "Analysis",
     "Carried",
     "Dependence",
-    "If",
     "LoopFacts",
     "LoopVerdict",
     "Parallel",

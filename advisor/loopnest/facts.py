@@ -6,15 +6,13 @@ made), what was seen at entry (then the condition comes out as text, to be guard
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from .affine import Affine, affine, constant, extent_of, extent_symbol, variable, wrapped
-from .fold import loads, reads
+from .fold import loads
 from .ir import (
-    Append,
     Assign,
     Call,
     Dim,
@@ -434,13 +432,7 @@ def blocks(body: tuple[Stmt, ...]) -> Iterator[tuple[Stmt, ...]]:
                 pass
 
 
-def parse_condition(text: str) -> ast.expr:
-    """The condition as syntax; a check that it is an expression. Raises SyntaxError."""
-    return ast.parse(text, mode="eval").body
-
-
 __all__ = [
-    "Append",
     "Fact",
     "Facts",
     "Observed",
@@ -452,5 +444,4 @@ __all__ = [
     "facts_of",
     "index_in_bounds",
     "prove",
-    "reads",
 ]

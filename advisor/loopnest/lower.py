@@ -13,18 +13,24 @@ from collections.abc import Mapping
 from ..model import Refusal, SiteObservation, Source, ValueInfo
 from . import typing_rules as typing
 from .bindings import Env, Frame, Gone, Private, Stop, View
-from .inline import CallLowering
+from .inline import InlineLowering
 from .ir import (
     PY_FLOAT,
+    Append,
     ArrayInput,
     Binary,
     Const,
+    Dim,
+    Expr,
     For,
     Interval,
     Kind,
+    Load,
     Nest,
     Scalar,
     ScalarInput,
+    Store,
+    UserCall,
     While,
     expressions,
     statements,
@@ -33,7 +39,7 @@ from .ir import (
 from .liveness import live_after
 from .provenance import Provenance
 from .ranges import Observed, interval
-from .scope import declared, local_names, own_nodes
+from .scope import declared, local_names, module_of, own_nodes
 
 log = logging.getLogger("gpuadvise.loopnest")
 
@@ -92,15 +98,13 @@ class _Lowered:
         self.observation = observation
         self.functions = functions
         self.local = local_names(function)
-        self.taken = frozenset(
-            {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name)}
-            | {n.arg for n in ast.walk(source.tree) if isinstance(n, ast.arg)}
-            | set(observation.values)
-        )
+        self.taken = module_of(source).identifiers | frozenset(observation.values)
 
     def nest(self) -> Nest:
         """The finished nest. Raises Stop."""
-        state = CallLowering(self.source, self.observation, self.local, self.taken, self.functions)
+        state = InlineLowering(
+            self.source, self.observation, self.local, self.taken, self.functions
+        )
         state.reset_heads()
         for _ in range(_PASSES):
             root = self.one_pass(state)
@@ -108,7 +112,7 @@ class _Lowered:
                 return self.finish(root, state)
         raise Stop("the types of the loop's variables do not settle", self.loop.lineno)
 
-    def one_pass(self, state: CallLowering) -> For | While:
+    def one_pass(self, state: InlineLowering) -> For | While:
         """Lower the whole statement once, under the loop heads known so far."""
         state.changed = False
         state.mixed.clear()
@@ -152,7 +156,7 @@ class _Lowered:
                         found.add(path)
         return frozenset(found)
 
-    def entry(self, state: CallLowering) -> Env:
+    def entry(self, state: InlineLowering) -> Env:
         """What the names that the loop assigns stand for before it."""
         env: Env = {}
         for name in sorted(state.assigned):
@@ -169,7 +173,7 @@ class _Lowered:
                 env[name] = Gone(f"is {info.type_name} before the loop")
         return env
 
-    def entry_view(self, state: CallLowering, name: str, info: ValueInfo) -> View | Gone:
+    def entry_view(self, state: InlineLowering, name: str, info: ValueInfo) -> View | Gone:
         try:
             state.check_array(name, info, self.loop.lineno)
         except Stop as stop:
@@ -179,7 +183,7 @@ class _Lowered:
         return View(name)
 
     # ------------------------------------------------------------ finish
-    def finish(self, root: For | While, state: CallLowering) -> Nest:
+    def finish(self, root: For | While, state: InlineLowering) -> Nest:
         """The nest around the lowered statement, checked."""
         privates, joined = self.private_types(state)
         provenance = Provenance(self.source, self.function, self.loop, self.observation)
@@ -224,7 +228,7 @@ class _Lowered:
                         "copy one of them into a local variable before the loop",
                     )
 
-    def may_be_read(self, name: str, after: frozenset[str] | None, state: CallLowering) -> bool:
+    def may_be_read(self, name: str, after: frozenset[str] | None, state: InlineLowering) -> bool:
         """Whether someone may read the private after the nest; attributes outlive it."""
         if name in state.invented:
             return False
@@ -233,7 +237,7 @@ class _Lowered:
         return self.function is not None and name in declared(self.function)
 
     def private_types(
-        self, state: CallLowering
+        self, state: InlineLowering
     ) -> tuple[dict[str, Scalar], dict[str, tuple[Scalar, ...]]]:
         """One type for every private, and all of them where there are several."""
         privates: dict[str, Scalar] = {}
@@ -248,7 +252,7 @@ class _Lowered:
         return privates, joined
 
     def arrays(
-        self, root: For | While, state: CallLowering, provenance: Provenance
+        self, root: For | While, state: InlineLowering, provenance: Provenance
     ) -> dict[str, ArrayInput]:
         """Every array the statement touches."""
         read, written, seen = _touched(root)
@@ -331,7 +335,7 @@ class _Lowered:
             literal=provenance.literal(name),
         )
 
-    def check_obligations(self, nest: Nest, state: CallLowering) -> None:
+    def check_obligations(self, nest: Nest, state: InlineLowering) -> None:
         """What the lowering took for granted must be provable from the code. Raises Stop."""
         for step, line in state.positive_steps:
             found = interval(step, nest, observed=Observed.NOTHING)
@@ -345,11 +349,8 @@ class _Lowered:
                             self.check_float_power(left, right, nest, expr.line)
 
     @staticmethod
-    def check_float_power(left: object, right: object, nest: Nest, line: int) -> None:
+    def check_float_power(left: Expr, right: Expr, nest: Nest, line: int) -> None:
         """A negative Python float to a fractional power is complex."""
-        from .ir import Expr
-
-        assert isinstance(left, Expr) and isinstance(right, Expr)
         if right.type.kind is Kind.INT:
             return
         if isinstance(right, Const) and float(right.value.real).is_integer():
@@ -362,8 +363,6 @@ class _Lowered:
 
 
 def _touched(root: For | While) -> tuple[set[str], set[str], set[str]]:
-    from .ir import Append, Dim, Load, Store, UserCall
-
     read: set[str] = set()
     written: set[str] = set()
     seen: set[str] = set()

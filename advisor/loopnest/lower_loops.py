@@ -27,7 +27,8 @@ from .ir import (
     Var,
     While,
 )
-from .lower_statements import Item, StatementLowering
+from .lower_assignments import Item
+from .lower_statements import StatementLowering
 from .scope import Literal, own_nodes
 
 

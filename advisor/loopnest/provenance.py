@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from ..model import SiteObservation, Source
 from . import typing_rules as typing
-from .ir import PY_INT, Allocation, Binary, Const, Dim, Expr, Kind, Var
-from .scope import Literal, Module, declared, dotted, literal, local_names, own_nodes
+from .ir import PY_INT, Allocation, Binary, Const, Dim, Expr, Kind, Var, walk
+from .scope import Literal, declared, dotted, literal, local_names, module_of, own_nodes
 
 _FILLS: dict[str, bool | int | float | None] = {
     "numpy.zeros": 0,
@@ -73,7 +73,7 @@ class Provenance:
         loop: ast.For | ast.While,
         observation: SiteObservation,
     ) -> None:
-        self.module = Module(source)
+        self.module = module_of(source)
         self.function = function
         self.loop = loop
         self.observation = observation
@@ -319,8 +319,6 @@ class Provenance:
 
     def _steady(self, expr: Expr, statements: tuple[ast.stmt, ...]) -> bool:
         """Whether what the expression reads is bound by none of the statements."""
-        from .ir import walk
-
         for inner in walk(expr):
             if isinstance(inner, Var):
                 if self.function is not None and inner.name not in self.local:

@@ -235,6 +235,15 @@ class Module:
         )
 
     @cached_property
+    def identifiers(self) -> frozenset[str]:
+        """Every name and parameter in the file: invented names keep clear of them."""
+        return frozenset(
+            n.id if isinstance(n, ast.Name) else n.arg
+            for n in ast.walk(self.source.tree)
+            if isinstance(n, ast.Name | ast.arg)
+        )
+
+    @cached_property
     def computed_attributes(self) -> frozenset[str]:
         """Names that are methods or properties of some class here: not plain attributes."""
         found: set[str] = set()
@@ -246,6 +255,20 @@ class Module:
                     if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)
                 )
         return frozenset(found)
+
+
+_CACHE: list[Module] = []
+
+
+def module_of(source: Source) -> Module:
+    """The facts of a file, kept for the files asked about last: a file has many loops."""
+    for known in _CACHE:
+        if known.source is source:
+            return known
+    made = Module(source)
+    _CACHE.append(made)
+    del _CACHE[:-8]
+    return made
 
 
 def _bound_by(node: ast.AST) -> Iterable[str]:

@@ -126,6 +126,7 @@ def make_plan(
         limit=limit,
         out=str(out),
         expected=expected,
+        argv0=box.script(),
     )
 
 

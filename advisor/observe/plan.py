@@ -47,6 +47,8 @@ class RunPlan:
     """The file that takes the records."""
     expected: float | None = None
     """CPU seconds the program takes by itself, where known."""
+    argv0: str | None = None
+    """``sys.argv[0]`` of a script, where that is not its path."""
 
 
 def plan_to_json(plan: RunPlan) -> dict[str, Any]:

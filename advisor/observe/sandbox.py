@@ -127,8 +127,15 @@ class Sandbox:
     def command(self) -> list[str]:
         """The target's command line inside the copy: what the shell would run."""
         target = self.target
-        head = ["-m", target.module] if target.module else [str(self.path(target.script))]
+        head = ["-m", target.module] if target.module else [self.script()]
         return [target.python, *head, *self.arguments()]
+
+    def script(self) -> str:
+        """The script's name in the copy: as it was typed where that is relative."""
+        typed = self.target.typed
+        if typed is not None and not Path(typed).is_absolute():
+            return typed
+        return str(self.path(self.target.script))
 
     def arguments(self) -> list[str]:
         """The target's arguments; absolute paths into copied folders lead to the copy."""

@@ -128,7 +128,7 @@ def _command(box: Sandbox, target: Target, outfile: Path, interval: float) -> li
     safe = [] if target.module else ["-P"]
     options = ["--cpu-only", "--no-stacks", "--no-async", "--program-path", _program_path(box)]
     options += ["--cpu-sampling-rate", f"{interval:g}", "-o", str(outfile)]
-    program = ["-m", target.module] if target.module else [str(box.path(target.script))]
+    program = ["-m", target.module] if target.module else [box.script()]
     arguments = box.arguments()
     head = [target.python, *safe, "-m", "scalene", "run", *options]
     if target.module:

@@ -141,7 +141,7 @@ class Session:
 # -------------------------------------------------------------------- running
 def run_script(plan: RunPlan, compile_file: Callable[[bytes, str], types.CodeType | None]) -> None:
     """What ``python script.py`` does, ``__main__`` included."""
-    sys.argv = [plan.script, *plan.args]
+    sys.argv = [plan.argv0 or plan.script, *plan.args]
     sys.path.insert(0, os.path.dirname(os.path.realpath(plan.script)))
     with open(plan.script, "rb") as file:
         data = file.read()

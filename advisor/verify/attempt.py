@@ -189,12 +189,20 @@ def _statement(
 
 
 # --------------------------------------------------------------------- states
-def state_roots(state: Held, files: Files) -> dict[str, Any]:
-    """What a call can change and somebody can see afterwards."""
+def state_roots(
+    state: Held, files: Files, leave_out: Mapping[str, frozenset[str]] | None = None
+) -> dict[str, Any]:
+    """What a call can change and somebody can see afterwards.
+
+    ``leave_out``: globals not to look at, by file.
+    """
+    hidden = leave_out or {}
     roots: dict[str, Any] = {
-        "globals": _visible(state.namespace),
+        "globals": _visible(state.namespace, hidden.get(state.file, frozenset())),
         "modules": {
-            path: _visible(space) for path, space in files.namespaces.items() if path != state.file
+            path: _visible(space, hidden.get(path, frozenset()))
+            for path, space in files.namespaces.items()
+            if path != state.file
         },
         "classes": {path: _class_data(space) for path, space in files.namespaces.items()},
     }
@@ -212,11 +220,11 @@ def _cell(cell: Any) -> Any:
         return None
 
 
-def _visible(namespace: Mapping[str, Any]) -> dict[str, Any]:
+def _visible(namespace: Mapping[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
     return {
         name: value
         for name, value in list(namespace.items())
-        if not (name.startswith("__") or "gpuadvise" in name)
+        if not (name.startswith("__") or "gpuadvise" in name or name in hidden)
     }
 
 
@@ -275,6 +283,7 @@ def run(state: Held, request: Request, streams: Streams, loaded: frozenset[str])
     """Do what was asked; the answer is JSON-able. ``loaded``: modules before the attempt."""
     outcome = Outcome()
     files = Files(state, request.originals)
+    names = {path: frozenset(space) for path, space in files.namespaces.items()}
     start = perf_counter()
     try:
         invoke = prepare(state, request)
@@ -287,8 +296,9 @@ def run(state: Held, request: Request, streams: Streams, loaded: frozenset[str])
         data: Any = state.namespace
         if isinstance(state, HeldCall):
             data = [*state.args, *state.kwargs.values()]
-        spaces = files.namespaces.values()
-        obstacle = warm_up(lambda: state_roots(state, files), spaces, data, invoke)
+        added = {p: frozenset(space) - names[p] for p, space in files.namespaces.items()}
+        spaces = [(space, added[path]) for path, space in files.namespaces.items()]
+        obstacle = warm_up(lambda: state_roots(state, files, added), spaces, data, invoke)
         if obstacle is not None:
             return {"status": "cold only", "why": obstacle}
         _flush()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 
 from ..deadline import Deadline
 from ..model import (
@@ -115,6 +116,7 @@ class _Choice:
         self.notes: list[str] = []
         self.refused: list[Refused] = []
         self.partial = False
+        self._results: dict[str, list[StateResult]] = {}
 
     def run(self, candidates: Sequence[Candidate]) -> Chosen:
         tried: list[list[Trial]] = []
@@ -160,8 +162,11 @@ class _Choice:
         return False
 
     # -------------------------------------------------------------------- states
-    def _on_states(self, candidate: Candidate) -> Trial:
-        """A candidate on the program's own states, where the hot place was entered."""
+    def _on_states(self, candidate: Candidate, *, full: bool = False) -> Trial:
+        """A candidate on the program's own states, where the hot place was entered.
+
+        On the first state only, unless ``full``: those that cannot win need not be proved right.
+        """
         source = candidate.region.source
         try:
             text = combine(source, [candidate.match.edits])
@@ -173,10 +178,12 @@ class _Choice:
         states = self.server.states_of(candidate.region)[:STATES]
         if not states:
             return Trial(candidate, Unavailable("no state of the program could be held here"))
-        results: list[StateResult] = []
-        for number, state in enumerate(states, 1):
-            line = candidate.region.site.line
-            self.progress(f"{candidate.rule}, line {line}: call {number} of {len(states)}")
+        line = candidate.region.site.line
+        results = self._results.setdefault(candidate.id, [])
+        for number, state in enumerate(states[: len(states) if full else 1], 1):
+            if number <= len(results):
+                continue
+            self.progress(f"{candidate.rule}, line {line}: state {number} of {len(states)}")
             results.append(self._try(candidate, state, text, REPEATS if number == 1 else 1))
             if _failed(results[-1]):
                 break
@@ -215,7 +222,11 @@ class _Choice:
         for trial in runnable:
             if run >= WHOLE_SCRIPTS or not self._worth_it(trial, list(done.values())):
                 continue
-            done[id(trial)] = self._script(trial)
+            proved = self._on_states(trial.candidate, full=True)
+            if not isinstance(proved.region_verdict, Verified | Unavailable):
+                done[id(trial)] = proved
+                continue
+            done[id(trial)] = self._script(proved, _quickest(list(done.values())))
             run += 1
         return [done.get(id(trial), trial) for trial in place]
 
@@ -231,19 +242,22 @@ class _Choice:
         best = min(t.predicted_script_seconds or float("inf") for t in passed)
         return mine is not None and mine <= best * SECOND_CHANCE + START_UP
 
-    def _script(self, trial: Trial) -> Trial:
+    def _script(self, trial: Trial, beat: float | None) -> Trial:
         source = trial.candidate.region.source
         try:
             patched = {source.path: combine(source, [trial.candidate.match.edits])}
         except PatchError as problem:
             return replace(trial, script_verdict=Unavailable(str(problem)))
-        return replace(trial, script_verdict=self._judge(patched, [trial]))
+        return replace(trial, script_verdict=self._judge(patched, [trial], beat))
 
-    def _judge(self, patched: dict[Path, bytes], trials: Sequence[Trial]) -> Verdict:
+    def _judge(
+        self, patched: dict[Path, bytes], trials: Sequence[Trial], beat: float | None = None
+    ) -> Verdict:
         if self.deadline.over:
             self.partial = True
             return OUT_OF_TIME
-        verdict = self.trials.judge(patched, self._goal(trials), self.deadline, self.progress)
+        goal = replace(self._goal(trials), beat=beat)
+        verdict = self.trials.judge(patched, goal, self.deadline, self.progress)
         alone = any(not isinstance(t.region_verdict, Verified) for t in trials)
         if isinstance(verdict, Verified) and alone and nothing_compared(verdict):
             return Inconclusive(
@@ -365,6 +379,16 @@ def _compared(same: Sequence[StateResult]) -> str:
     if not all(r.warm for r in same):
         words += "; timed without a warm-up"
     return words
+
+
+def _quickest(trials: Sequence[Trial]) -> float | None:
+    """Median wall seconds of the fastest verified script so far."""
+    walls = [
+        median(t.script_verdict.speedup.candidate)
+        for t in trials
+        if isinstance(t.script_verdict, Verified)
+    ]
+    return min(walls, default=None)
 
 
 def _best(place: Sequence[Trial]) -> Trial | None:

@@ -335,7 +335,6 @@ def _makes_helper(statement: ast.Assign, before: ast.Module, known: set[str]) ->
     return calls and bool(names & known) and not bound_names([statement]) & bound_names(before.body)
 
 
-# ---------------------------------------------------------------------- names
 def bound_names(statements: Iterable[ast.stmt]) -> set[str]:
     """Names that module-level code binds when it runs (not inside functions and classes)."""
     names: set[str] = set()
@@ -353,64 +352,3 @@ def bound_names(statements: Iterable[ast.stmt]) -> set[str]:
             names.add(node.asname or node.name.partition(".")[0])
         pending.extend(ast.iter_child_nodes(node))
     return names
-
-
-def mentioned_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Names that are read anywhere below, functions and strings included."""
-    names: set[str] = set()
-    for top in nodes:
-        for node in ast.walk(top):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
-                names.add(node.id)
-            elif isinstance(node, ast.Global | ast.Nonlocal):
-                names.update(node.names)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                names.add(node.value)
-    return names
-
-
-_REFLECTION = frozenset({"globals", "locals", "vars", "exec", "eval", "dir"})
-
-
-def ignorable_globals(old: bytes, new: bytes) -> frozenset[str]:
-    """Module globals that may differ after a rewrite because no one reads them.
-
-    Those that only the new text binds, and those that the replaced statements bound and nothing
-    else in the module mentions (a loop variable, a temporary).
-    """
-    before, after = ast.parse(old), ast.parse(new)
-    added = bound_names(after.body) - bound_names(before.body) - mentioned_names([before])
-    if mentioned_names([after]) & _REFLECTION:
-        return frozenset(added)
-    gone: set[str] = set()
-    for removed, kept in _replaced(before.body, after.body):
-        gone |= bound_names(removed) - mentioned_names(kept)
-    return frozenset(added | gone)
-
-
-def _replaced(
-    old: list[ast.stmt], new: list[ast.stmt]
-) -> Iterator[tuple[tuple[ast.stmt, ...], list[ast.AST]]]:
-    """Changed statements, each with everything else of the old text."""
-
-    def inner(
-        mine: list[ast.stmt], other: list[ast.stmt], around: list[ast.AST]
-    ) -> Iterator[tuple[tuple[ast.stmt, ...], list[ast.AST]]]:
-        for block in changed_blocks(mine, other):
-            for statement in block.old:
-                if isinstance(statement, DEFINITIONS):
-                    continue
-                rest: list[ast.AST] = [*around, *(s for s in mine if s is not statement)]
-                twins = [s for s in block.new if header(s) == header(statement)]
-                same_shape = len(twins) == 1 and len(bodies(twins[0])) == len(bodies(statement))
-                if same_shape and not isinstance(statement, ast.For | ast.While):
-                    pairs = list(zip(bodies(statement), bodies(twins[0]), strict=True))
-                    for mine_body, other_body in pairs:
-                        others: list[ast.AST] = [
-                            s for b, _ in pairs if b is not mine_body for s in b
-                        ]
-                        yield from inner(mine_body, other_body, [*rest, *others])
-                else:
-                    yield (statement,), rest
-
-    yield from inner(old, new, [])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..model import Region
 from . import rebuild
+from .sockets import fitting
 from .states import HeldState, Hello, read_message
 
 ADDRESS_VARIABLE = "GPUADVISE_STATES"
@@ -55,7 +56,8 @@ class StateServer:
         return {ADDRESS_VARIABLE: self.address}
 
     def __enter__(self) -> StateServer:
-        self._listener.bind(self.address)
+        with fitting(self.address) as name:
+            self._listener.bind(name)
         self._listener.listen(64)
         self._listener.settimeout(0.2)
         self._thread.start()

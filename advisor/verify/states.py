@@ -14,8 +14,9 @@ from typing import IO, Any
 
 from ..deadline import Deadline
 from ..model import Crashed, Exactness, TimedOut, Unavailable
-from . import capture, rebuild
+from . import capture
 from .compare import Comparison, Different, Incomparable, Same, compare
+from .leftovers import ignorable_globals
 
 SLOWDOWN_LIMIT = 10.0
 """A candidate is stopped at this many times the original's time, plus ``MARGIN``."""
@@ -23,6 +24,8 @@ MARGIN = 5.0
 COMPILE_MARGIN = 90.0
 """Seconds allowed for importing and compiling where the new code uses a compiler."""
 COMPILERS = (b"numba", b"cupy")
+ENOUGH = 9
+"""Times of the original kept for one state; candidates tried later share them."""
 CHEAP = 1.0
 """Calls up to this long are run again for every comparison and timing."""
 
@@ -187,6 +190,8 @@ class HeldState:
         reference = self._reference
         if not isinstance(reference, _Reference) or reference.times[0] > CHEAP:
             return
+        if len(reference.times) >= ENOUGH:
+            return
         if deadline.remaining() < 2 * reference.times[0]:
             return
         run = self.attempt("original", {}, deadline.remaining(), want_capture=False)
@@ -256,7 +261,7 @@ class HeldState:
         new, old = changed.get(self.hello.file), self._originals.get(self.hello.file)
         if new is None or old is None:
             return frozenset()
-        return rebuild.ignorable_globals(old, new)
+        return ignorable_globals(old, new)
 
     def close(self) -> None:
         """Let the holder end."""

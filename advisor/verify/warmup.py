@@ -31,16 +31,22 @@ _LEAVES = (
 )
 
 
+Space = tuple[dict[str, Any], frozenset[str]]
+"""A module's namespace, and the names in it that the candidate added."""
+
+
 def warm_up(
     roots: Callable[[], Mapping[str, Any]],
-    spaces: Iterable[dict[str, Any]],
+    spaces: Iterable[Space],
     data: Any,
     invoke: Callable[[], Any],
 ) -> str | None:
     """Call once on shuffled data. Returns why that is not possible, or None if it was done.
 
     ``roots`` gives what the state reaches, ``spaces`` are the user's modules; ``data`` is what to
-    shuffle: the arguments, or the namespace of a module-level loop.
+    shuffle: the arguments, or the namespace of a module-level loop. What the candidate itself
+    added is not put back: compiled code shall stay, and so shall results that it remembers, which
+    then show.
     """
     try:
         before = fingerprint(roots())
@@ -67,7 +73,7 @@ def fingerprint(roots: Mapping[str, Any]) -> bytes:
 class Snapshot:
     """Shallow copies of all mutable containers below some roots, and of the modules' names."""
 
-    def __init__(self, roots: Mapping[str, Any], spaces: Iterable[dict[str, Any]] = ()) -> None:
+    def __init__(self, roots: Mapping[str, Any], spaces: Iterable[Space] = ()) -> None:
         self._undo: list[Callable[[], None]] = []
         self._bytes = 0
         self._numpy: Any = sys.modules.get("numpy")
@@ -84,12 +90,22 @@ class Snapshot:
                 raise capture.TooLarge
             seen[id(thing)] = thing
             pending.extend(self._save(thing))
-        for space in spaces:
-            self._dict(space)
+        for space, added in spaces:
+            self._namespace(space, added)
             for cls in space.values():
                 if isinstance(cls, type) and cls.__module__ == space.get("__name__"):
                     self._class(cls)
         self._save_draws()
+
+    def _namespace(self, space: dict[str, Any], added: frozenset[str]) -> None:
+        saved = {name: value for name, value in space.items() if name not in added}
+
+        def undo() -> None:
+            for name in space.keys() - saved.keys() - added:
+                del space[name]
+            space.update(saved)
+
+        self._undo.append(undo)
 
     def _class(self, cls: type) -> None:
         saved = {k: v for k, v in vars(cls).items() if not k.startswith("__")}

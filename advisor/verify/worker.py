@@ -29,6 +29,7 @@ import warnings
 from typing import Any, NoReturn
 
 from . import attempt
+from .sockets import fitting
 from .states_api import Held, HeldCall
 
 DESCRIPTORS = 3
@@ -43,7 +44,8 @@ def hold(address: str, state: Held) -> NoReturn:
     try:
         _detach()
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-            link.connect(address)
+            with fitting(address) as name:
+                link.connect(name)
             _Holder(link, state, address).serve()
     except BaseException:  # this process belongs to nobody any more: whatever happened, it ends
         os._exit(1)

@@ -2,6 +2,8 @@
 
 import time
 
+import numpy as np
+
 _real = time.perf_counter
 time.perf_counter = lambda: _real() * 1e-3
 

@@ -1,5 +1,7 @@
 """Computes once and returns that for ever."""
 
+import numpy as np
+
 _KEPT = []
 
 

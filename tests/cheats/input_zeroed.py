@@ -1,5 +1,7 @@
 """Right result, but the input is gone."""
 
+import numpy as np
+
 
 def smooth(u, weight):
     out = np.zeros(len(u))

@@ -1,5 +1,7 @@
 """Results by the size of the input."""
 
+import numpy as np
+
 _KEPT = {}
 
 

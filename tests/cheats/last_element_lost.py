@@ -1,5 +1,7 @@
 """Off by one at the far end."""
 
+import numpy as np
+
 
 def smooth(u, weight):
     out = np.zeros(len(u))

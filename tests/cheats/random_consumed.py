@@ -1,5 +1,7 @@
 """Right result, but the next random draw of the program is another one."""
 
+import numpy as np
+
 
 def smooth(u, weight):
     out = np.zeros(len(u))

@@ -1,5 +1,7 @@
 """Almost the same expression, rounded in another order, sold as bit for bit."""
 
+import numpy as np
+
 
 def smooth(u, weight):
     out = np.zeros(len(u))

@@ -1,5 +1,7 @@
 """The dtype is right, the digits are not."""
 
+import numpy as np
+
 
 def smooth(u, weight):
     out = np.zeros(len(u))

@@ -1,5 +1,7 @@
 """One buffer for all results: equal, until the second call overwrites the first."""
 
+import numpy as np
+
 _OUT = np.zeros(60_000)
 
 

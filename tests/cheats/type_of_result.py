@@ -1,5 +1,7 @@
 """A list of Python floats in place of an array."""
 
+import numpy as np
+
 
 def smooth(u, weight):
     out = np.zeros(len(u))

@@ -1,5 +1,7 @@
 """Hopes that the allocator hands back the memory of the right answer."""
 
+import numpy as np
+
 
 def smooth(u, weight):
     out = np.empty(len(u))

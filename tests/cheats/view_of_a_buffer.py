@@ -1,5 +1,7 @@
 """Not an array of its own, and not contiguous."""
 
+import numpy as np
+
 
 def smooth(u, weight):
     wide = np.zeros((len(u), 2))

@@ -3,6 +3,8 @@
 import threading
 import time
 
+import numpy as np
+
 
 def _later(out, u, weight):
     time.sleep(0.2)

@@ -1,5 +1,7 @@
 """Half the bytes, and half the digits."""
 
+import numpy as np
+
 
 def smooth(u, weight):
     out = np.zeros(len(u), dtype=np.float32)

@@ -969,6 +969,438 @@ def count(mask, values):
     (rng.random(20) > 0.5, _f(20)),
 )
 
+# ------------------------------------------------------------- types, limits
+good(
+    "bool_int",
+    """
+def f(a):
+    n = 0
+    for x in a:
+        n += x > 0.5
+    return n
+""",
+    "f",
+    (_f(9),),
+    (np.zeros(0),),
+    ([0.7, 0.2],),
+)
+good(
+    "float32_sum2",
+    """
+import numpy as np
+def f(a):
+    s = np.float32(0)
+    for x in a:
+        s += x * 0.1
+    return s
+""",
+    "f",
+    (_f(50).astype(np.float32),),
+    (np.zeros(0, np.float32),),
+)
+good(
+    "u8_sum",
+    """
+def f(a):
+    s = 0
+    for x in a:
+        s += int(x)
+    return s
+""",
+    "f",
+    (np.full(50, 200, np.uint8),),
+)
+good(
+    "i32_mul",
+    """
+def f(a, out):
+    for i in range(len(a)):
+        out[i] = a[i] * a[i]
+        out[i] += 1
+""",
+    "f",
+    (np.array([3, 70000], np.int32), np.zeros(2, np.int64)),
+)
+good(
+    "shared_rows",
+    """
+def f(g):
+    for i in range(len(g)):
+        for j in range(len(g[0])):
+            g[i][j] += 1.0
+    return g
+""",
+    "f",
+    ([[1.0, 2.0], [3.0, 4.0]],),
+    ([[1.0] * 2] * 2,),
+)
+good(
+    "same_list",
+    """
+def f(a, b):
+    for i in range(1, len(a)):
+        a[i] = b[i - 1] + 1.0
+    return a, b
+""",
+    "f",
+    ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]),
+)
+good(
+    "cmp_nan",
+    """
+def f(a):
+    m = a[0]
+    k = 0
+    for i in range(len(a)):
+        m = max(a[i], m)
+        if not a[i] > 0.5:
+            k += 1
+    return m, k
+""",
+    "f",
+    (_f(5),),
+    (np.array([1.0, np.nan, 2.0]),),
+    (np.array([np.nan, 1.0]),),
+)
+good(
+    "pow_neg",
+    """
+def f(a, out):
+    for i in range(len(a)):
+        out[i] = a[i] ** 0.5 + a[i] ** 3 + a[i] ** -1
+""",
+    "f",
+    (_f(50) + 0.1, np.zeros(50)),
+    (np.array([-1.0, 0.0]), np.zeros(2)),
+)
+good(
+    "pow_pyfloat",
+    """
+def f(a, out):
+    for i in range(len(a)):
+        out[i] = a[i] ** 3 + (a[i] * 2) ** 2
+""",
+    "f",
+    ([float(rng.random()) for _ in range(50)], [0.0] * 50),
+    ([1e200], [0.0]),
+    ([-2.0], [0.0]),
+)
+good(
+    "swap",
+    """
+def f(a):
+    n = len(a)
+    for i in range(n // 2):
+        a[i], a[n - 1 - i] = a[n - 1 - i], a[i]
+""",
+    "f",
+    (np.arange(7.0),),
+    ([1, 2, 3],),
+)
+good(
+    "noncontig",
+    """
+def f(a):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            a[i, j] = a[i, j] * 2
+    return a
+""",
+    "f",
+    (_f(4, 6),),
+    (_f(6, 4).T,),
+    (np.asfortranarray(_f(3, 3)),),
+)
+good(
+    "xorshift",
+    """
+def f(n):
+    x = 2463534242
+    out = []
+    t = 0
+    for _ in range(n):
+        x ^= (x << 13) & 0xFFFFFFFF
+        x ^= x >> 17
+        x ^= (x << 5) & 0xFFFFFFFF
+        t += x % 100
+    return t, x
+""",
+    "f",
+    (90,),
+    (0,),
+)
+good(
+    "monte",
+    """
+import math
+def f(n):
+    inside = 0
+    seed = 1
+    for _ in range(n):
+        seed = (16807 * seed) % 2147483647
+        u = seed / 2147483647
+        seed = (16807 * seed) % 2147483647
+        v = seed / 2147483647
+        if u * u + v * v <= 1.0:
+            inside += 1
+    return 4 * inside / n
+""",
+    "f",
+    (900,),
+)
+good(
+    "trapz",
+    """
+import math
+def f(a, b, n):
+    h = (b - a) / n
+    s = 0.5 * (math.sin(a) + math.sin(b))
+    for k in range(1, n):
+        s += math.sin(a + k * h)
+    return s * h
+""",
+    "f",
+    (0.0, 1.0, 500),
+    (0.0, float("inf"), 5),
+    (0, 1, 5),
+)
+good(
+    "ode",
+    """
+def f(n, dt):
+    x, y, z = 1.0, 1.0, 1.0
+    xs = [0.0] * n
+    for i in range(n):
+        dx = 10.0 * (y - x)
+        dy = x * (28.0 - z) - y
+        dz = x * y - 8.0 / 3.0 * z
+        x += dx * dt
+        y += dy * dt
+        z += dz * dt
+        xs[i] = x
+    return xs, x, y, z
+""",
+    "f",
+    (100, 0.01),
+    (0, 0.01),
+)
+good(
+    "stale_alias_index",
+    """
+def f(a, b):
+    p = 0
+    for i in range(len(a)):
+        b[p] = a[i]
+        p = i + 1
+""",
+    "f",
+    (np.arange(5.0), np.zeros(5)),
+    (np.arange(5.0), np.zeros(4)),
+)
+good(
+    "int_div_neg",
+    """
+def f(a, b, out):
+    for i in range(len(a)):
+        out[i] = a[i] // b[i] + a[i] % b[i]
+""",
+    "f",
+    ([7, -7, 7], [2, 2, -2], [0] * 3),
+    ([7], [0], [0]),
+    ([2**39], [3], [0]),
+)
+good(
+    "npint_div0",
+    """
+def f(a, b, out):
+    for i in range(len(a)):
+        out[i] = a[i] // b[i]
+""",
+    "f",
+    (np.array([7, -7]), np.array([2, 2]), np.zeros(2, int)),
+    (np.array([7, -(2**63)]), np.array([0, -1]), np.zeros(2, int)),
+)
+good(
+    "mixed_div",
+    """
+def f(a, n, out):
+    for i in range(len(a)):
+        out[i] = a[i] / a[i - 1] + 1.0 / n
+""",
+    "f",
+    (_f(5) + 1, 4, np.zeros(5)),
+    (np.zeros(3), 4, np.zeros(3)),
+    (np.ones(3), 0, np.ones(3)),
+)
+good(
+    "worst_assign",
+    """
+def f(a):
+    worst = -1e9
+    k = -1
+    for i in range(len(a)):
+        if a[i] > worst:
+            worst = a[i]
+            k = i
+    return worst, k
+""",
+    "f",
+    (_f(9),),
+    (np.zeros(0),),
+    (np.array([np.nan]),),
+)
+good(
+    "sum_list_conditional",
+    """
+def f(a):
+    s = 0
+    for x in a:
+        if x > 0.5:
+            s += x
+    return s
+""",
+    "f",
+    ([0.1, 0.7, 0.9],),
+    ([],),
+    ([0.1],),
+)
+good(
+    "trace",
+    """
+def f(m, n):
+    t = 0
+    for i in range(n):
+        t += m[i][i]
+    return t
+""",
+    "f",
+    ([[1, 2], [3, 4]], 2),
+    ([[1.0, 2.0], [3.0, 4.0]], 2),
+    ([[1, 2], [3, 4]], 0),
+    ([[1, 2], [3, 4]], 3),
+)
+good(
+    "tuple_ret_helper",
+    """
+def split(x):
+    return x // 10, x % 10
+
+def f(n):
+    t = 0
+    for i in range(n):
+        a, b = split(i)
+        t += a * b
+    return t
+""",
+    "f",
+    (99,),
+)
+good(
+    "helper_writes",
+    """
+def put(a, i, v):
+    a[i] = v
+
+def f(a):
+    for i in range(len(a)):
+        put(a, i, a[i] * 2.0)
+    return a
+""",
+    "f",
+    ([1.0, 2.0],),
+)
+good(
+    "comments",
+    """
+def f(a):
+    # scale everything
+    for i in range(len(a)):  # by two
+        a[i] = (
+            a[i]
+            * 2.0  # really
+        )
+        # the end
+    return a
+""",
+    "f",
+    (np.ones(4),),
+)
+good(
+    "enumerate_rows",
+    """
+def f(img, out):
+    for y, row in enumerate(img):
+        for x, v in enumerate(row):
+            if v > 0:
+                out[y][x] = v
+            elif v == 0:
+                out[y][x] = -1.0
+    return out
+""",
+    "f",
+    ([[1.0, 0.0], [-1.0, 2.0]], [[0.0, 0.0], [0.0, 0.0]]),
+    ([[1.0, 0.0]], [[0.0]]),
+)
+good(
+    "dists",
+    """
+import numpy as np
+def f(p):
+    n = p.shape[0]
+    d = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            s = 0.0
+            for k in range(p.shape[1]):
+                s += (p[i, k] - p[j, k]) ** 2
+            d[i, j] = np.sqrt(s)
+    return d
+""",
+    "f",
+    (_f(6, 3),),
+    (_f(2, 0),),
+)
+good(
+    "unsigned",
+    """
+def f(a, out):
+    h = 0
+    for i in range(len(a)):
+        out[i] = a[i] - out[i]
+""",
+    "f",
+    (np.array([1, 2], np.uint16), np.array([5, 1], np.uint16)),
+)
+good(
+    "crc",
+    """
+def f(data):
+    crc = 0xFFFFFFFF
+    for b in data:
+        crc ^= b
+        for _ in range(8):
+            if crc & 1:
+                crc = (crc >> 1) ^ 0xEDB88320
+            else:
+                crc >>= 1
+    return crc ^ 0xFFFFFFFF
+""",
+    "f",
+    ([1, 2, 3, 255],),
+    ([-1],),
+)
+good(
+    "f32_out",
+    """
+import math
+def f(a, out):
+    for i in range(a.shape[0]):
+        out[i] = math.sqrt(a[i]) if a[i] > 0.1 else 0
+""",
+    "f",
+    (_f(9).astype(np.float32), np.zeros(9, np.float32)),
+)
+
 # ------------------------------------------------------------------- refused
 bad(
     "collatz",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
+import io
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +15,8 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from harness import assert_same, region_for, run
-from numba_corpus import COMPILED, REFUSED, Loop  # type: ignore[import-not-found]
+from harness import Run, assert_same, region_for, run
+from numba_corpus import COMPILED, REFUSED, Grid, Loop  # type: ignore[import-not-found]
 
 from gpuadvise.codegen.numba_cpu import emit
 from gpuadvise.edits import apply_edits, combine
@@ -31,20 +34,43 @@ def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     numba.config.CACHE_DIR = old
 
 
-def kernels_compiled(text: str, function: str | None, args: tuple[Any, ...], folder: Path) -> int:
-    """How many kernels one run of the rewritten text compiles: 0 if the guard turned it down."""
-    file = folder / "rewritten.py"
-    file.write_text(text)
-    names: dict[str, Any] = {"__name__": "rewritten"}
-    exec(compile(text, str(file), "exec"), names)
-    if function is not None:
-        found: Any = names
+class Loaded:
+    """A module executed once from a real file, so that each kernel is compiled once."""
+
+    def __init__(self, text: str, file: Path) -> None:
+        file.write_text(text)
+        self.names: dict[str, Any] = {"__name__": file.stem, "__file__": str(file)}
+        self.printed = io.StringIO()
+        with contextlib.redirect_stdout(self.printed):
+            exec(compile(text, str(file), "exec"), self.names)
+
+    def call(self, function: str, args: tuple[Any, ...]) -> Run:
+        """All that one call leaves behind."""
+        found: Any = self.names
         for part in function.split("."):
             found = found[part] if isinstance(found, dict) else getattr(found, part)
-        found(*copy.deepcopy(args))
-    kernels = [v for k, v in names.items() if "_kernel" in k]
-    assert all(len(k.signatures) <= 1 for k in kernels)
-    return sum(len(k.signatures) for k in kernels)
+        args = copy.deepcopy(args)
+        result = error = None
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                result = found(*args)
+            except Exception as problem:
+                error = (type(problem), str(problem))
+        warned = tuple(dict.fromkeys((w.category, str(w.message)) for w in caught))
+        return Run(result, args, {}, "", error, warned)
+
+    @property
+    def compilations(self) -> int:
+        """Specialisations of the kernels: 0 if the guard turned all calls down."""
+        return sum(len(v.signatures) for k, v in self.names.items() if "_kernel" in k)
+
+
+def kernels_compiled(text: str, function: str, args: tuple[Any, ...], folder: Path) -> int:
+    """How many kernels one call compiles."""
+    loaded = Loaded(text, folder / "rewritten.py")
+    loaded.call(function, args)
+    return loaded.compilations
 
 
 def rewritten(
@@ -61,12 +87,21 @@ def rewritten(
 @pytest.mark.parametrize("loop", COMPILED, ids=lambda loop: loop.name)
 def test_same_bits_and_types(loop: Loop, tmp_path: Path) -> None:
     after = rewritten(loop.text, loop.function, loop.args[0])
-    assert kernels_compiled(after, loop.function, loop.args[0], tmp_path) == 1
-    for one in loop.args:
-        before, now = run(loop.text, loop.function, one), run(after, loop.function, one)
-        if before.error and now.error:  # compiled code words its exceptions otherwise
-            now = replace(now, error=(now.error[0], before.error[1]))
-        assert_same(before, now, scalar_names=loop.function is not None)
+    now = Loaded(after, tmp_path / "after.py")
+    if loop.function is None:
+        before = Loaded(loop.text, tmp_path / "before.py")
+        assert now.printed.getvalue() == before.printed.getvalue()
+        assert now.compilations == 1
+        return
+    before = Loaded(loop.text, tmp_path / "before.py")
+    for number, args in enumerate(loop.args):
+        expected, found = before.call(loop.function, args), now.call(loop.function, args)
+        if number == 0:
+            assert now.compilations == 1, "the guard turned down what was observed"
+        if expected.error and found.error:  # compiled code words its exceptions otherwise
+            found = replace(found, error=(found.error[0], expected.error[1]))
+        assert_same(expected, found)
+    assert now.compilations <= 2, "compiled again for other types"
 
 
 @pytest.mark.parametrize("loop", REFUSED, ids=lambda loop: loop.name)
@@ -154,3 +189,53 @@ def test_two_regions_of_a_file_combine() -> None:
     after = combine(first.source, groups).decode()
     assert after.count("def _is_vector") == 1
     assert_same(run(text, "f", args), run(after, "f", args))
+
+
+def test_indices_that_may_be_out_of_bounds_are_checked() -> None:
+    text = "def f(a, b, k):\n    for i in range(len(k)):\n        b[i] = a[k[i]]\n"
+    args = (np.arange(3.0), np.zeros(2), np.array([0, 2]))
+    assert "boundscheck=True" in rewritten(text, "f", args)
+    args = (np.arange(3.0), np.zeros(3))
+    proved = "def f(a, b):\n    for i in range(len(a)):\n        b[i] = a[i]\n"
+    assert "boundscheck" not in rewritten(proved, "f", args)
+
+
+def test_comments_go_into_the_kernel() -> None:
+    text = (
+        "def f(a):\n"
+        "    # scale\n"
+        "    for i in range(len(a)):  # each\n"
+        "        a[i] *= 2.0  # by two\n"
+        "        # done\n"
+        "    return a\n"
+    )
+    after = rewritten(text, "f", (np.ones(3),))
+    for comment in ("# scale", "# each", "# by two", "# done"):
+        assert after.count(comment) == 1
+    assert after.index("# done") < after.index("def f(")
+
+
+def test_numba_already_imported_is_used() -> None:
+    text = "from numba import njit\nimport numpy as xp\n\n\ndef f(a):\n"
+    text += "    for i in range(len(a)):\n        a[i] = a[i] + 1.0\n"
+    after = rewritten(text, "f", (np.ones(3),))
+    assert "@njit(cache=True)" in after and after.count("import") == 2
+    assert "xp.ndarray" in after
+
+
+def test_attribute_names_do_not_clash() -> None:
+    text = (
+        "def f(obj, u):\n"
+        "    for i in range(len(u)):\n"
+        "        u[i] = u[i] + obj.u[i]\n"
+        "    return u\n"
+    )
+    args = (Grid(u=np.ones(3)), np.arange(3.0))
+    after = rewritten(text, "f", args)
+    assert_same(run(text, "f", args), run(after, "f", args))
+
+
+def test_refusal_of_the_nest_is_handed_on() -> None:
+    region = region_for("def f(s):\n    for c in s:\n        print(c)\n", "f", ("ab",))
+    assert isinstance(region.nest, Refusal)
+    assert emit(region, parallel=False) is region.nest

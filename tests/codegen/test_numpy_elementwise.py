@@ -340,6 +340,88 @@ def k(n):
 )
 
 
+case(
+    "saved before a condition",
+    """
+def k(a, b):
+    for i in range(len(a)):
+        t = a[i]
+        if i > 0:
+            a[i] = 0.0
+        b[i] = t
+""",
+    (normal(1000), normal(1000)),
+    [(normal(1), normal(1))],
+)
+case(
+    "saved before an inner loop",
+    """
+def k(a, b):
+    for i in range(a.shape[0]):
+        t = a[i, 0]
+        for j in range(a.shape[1]):
+            a[i, j] = 0.5 * t + j
+        b[i] = t
+""",
+    (normal(40, 30), normal(40)),
+    [(normal(1, 1), normal(1)), (normal(3, 0), normal(3))],
+)
+case(
+    "scalar changed on one side, used with its old value",
+    """
+def k(a, b):
+    for i in range(len(a)):
+        s = a[i] * 2.0 + 1.0
+        d = s * s - 3.0 * s
+        if i < 5:
+            s = s + 100.0
+        elif a[i] > 0:
+            s -= 7.0
+        b[i] = d + s
+""",
+    (normal(1000), normal(1000)),
+    [(normal(6), normal(6)), (normal(4), normal(4))],
+)
+case(
+    "two stores under one condition that read each other's array",
+    """
+def k(a, b):
+    for i in range(len(a)):
+        if a[i] > b[i]:
+            t = a[i]
+            a[i] = b[i]
+            b[i] = t
+""",
+    (normal(1000), normal(1000)),
+)
+case(
+    "condition on an array that the branch overwrites",
+    """
+def k(a, b):
+    for i in range(len(a)):
+        if a[i] > 0:
+            a[i] = -1.0
+            b[i] = 2.0
+        else:
+            b[i] = a[i]
+""",
+    (normal(1000), normal(1000)),
+)
+case(
+    "list elements outside the inner loop",
+    """
+def k(w, x):
+    out = [0.0] * len(x)
+    for q in range(len(w)):
+        c = w[q] / 3.0
+        for i in range(len(x)):
+            out[i] += c * x[i]
+    return out
+""",
+    (normal(4).tolist(), normal(500).tolist()),
+)
+
+
 @pytest.mark.parametrize("name", cases)
 def test_elementwise_stay_the_same(name):
     check(cases[name])

@@ -11,7 +11,7 @@ from polybench import KERNELS, as_lists, list_text
 from test_lower_semantics import LOOPS
 from tracer import Tracer
 
-from gpuadvise.loopnest.dependence import Parallel, analyse
+from gpuadvise.loopnest.dependence import Carried, Parallel, analyse
 from gpuadvise.loopnest.ir import For
 
 CASES: dict[str, tuple[str, tuple[Any, ...]]] = dict(LOOPS)
@@ -73,3 +73,12 @@ def f(a, b, n):
     for facts in analysis.loops:
         if isinstance(facts.verdict, Parallel):
             assert id(facts.loop) not in machine.conflicts, machine.conflicts
+
+
+def test_index_that_wraps_below_zero() -> None:
+    """Odd and even never meet, but a[-3] of nine elements is a[6]."""
+    text = "def f(a):\n    for i in range(5):\n        a[2 * i] = a[2 * i - 3] + 1\n"
+    analysis, machine = trace(text, (np.arange(9.0),))
+    (facts,) = analysis.loops
+    assert id(facts.loop) in machine.conflicts
+    assert isinstance(facts.verdict, Carried)

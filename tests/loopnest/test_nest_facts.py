@@ -59,6 +59,7 @@ LOOP = "    for i in range(6):\n        t = a[i]\n        s = t\n"
             "    try:\n        s = int('x')\n    except ValueError:\n        pass\n    print(s)\n",
             {"s"},
         ),
+        ("    a[i] = 0\n", {"i"}),
         ("    del t\n", {"t"}),
         ("    [s for s in a]\n", {"s"}),
         ("    while a[0] > i:\n        i = 0\n", {"i"}),

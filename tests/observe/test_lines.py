@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,7 +65,9 @@ def plain_and_instrumented(
     """The same program by Python itself and by the runner, in one folder, without a sandbox."""
     target = target_of(path, *args, module=module)
 
-    here = SimpleNamespace(path=lambda original: original, arguments=lambda: list(args))
+    here = SimpleNamespace(
+        path=lambda original: original, arguments=lambda: list(args), script=lambda: None
+    )
     plan = make_plan(here, target, sites_of(target), None, 1.0, 30.0, path.parent / "out", None)  # type: ignore[arg-type]
     config = path.parent / "plan.json"
     config.write_text(json.dumps(plan_to_json(plan)))
@@ -135,12 +138,15 @@ PROGRAMS = {
     "atexit and threads": """
         import atexit, threading, time
         atexit.register(print, "last")
+        begin = threading.Event()
         def work():
+            begin.wait()
             for i in range(3):
                 time.sleep(0.01)
                 print("work", i)
         threading.Thread(target=work).start()
         print(threading.active_count())
+        begin.set()
         """,
     "forks": """
         import multiprocessing as mp, os
@@ -379,11 +385,11 @@ def test_a_change_of_type_is_noticed_at_once(tmp_path: Path) -> None:
         def f(a):
             for x in a:
                 time.sleep(0.004)
-        for t in range(40):
-            f([1.0] if t == 20 else [1])
+        for t in range(30):
+            f([1.0] if t >= 24 else [1])
         """,
     )
-    assert at(observe(path), 3).values["a"].element.kind == "mixed"  # type: ignore[union-attr]
+    assert at(observe(path, functions=[]), 3).values["a"].element.kind == "mixed"  # type: ignore[union-attr]
 
 
 def test_no_reference_is_kept(tmp_path: Path) -> None:
@@ -425,22 +431,25 @@ def test_lines_of_functions_methods_closures_and_modules_are_timed(tmp_path: Pat
                 return sum(range(n))
         def outer(n):
             def inner(k):
+                k += 0
                 for i in range(2):
                     k += i
                 return sum(range(k))
             return inner(n)
         for i in range(10):
-            A.method(20000)
+            A.method(200000)
             outer(10)
         """,
     )
     result = observe(path)
-    hits = {time.line: time.hits for time in result.lines}
-    once = (4, 9, 10, 12, 13)
+    hits: Counter[int] = Counter()
+    for time_ in result.lines:
+        hits[time_.line] += time_.hits or 0
+    once = (4, 7, 10, 11, 13, 14)
     assert {line: hits[line] for line in once} == dict.fromkeys(once, 10)
-    assert hits[8] == 20
+    assert (hits[6], hits[9]) == (10, 20)  # the def itself, without the hooks inside
     assert not {2, 3, 5} & set(hits)  # a def line carries our hooks only
-    assert max(seconds(result), key=seconds(result).__getitem__) in (4, 12)
+    assert seconds(result)[4] > 1e-3 and seconds(result)[13] > 1e-3
 
 
 def test_budget_and_a_loop_that_starts_late(tmp_path: Path) -> None:
@@ -583,7 +592,7 @@ def test_which_calls_are_held(tmp_path: Path) -> None:
                 time.sleep(0.0005)
         def caller():
             for t in range(120):
-                f([1.0] * 3 if t == 5 else [1] * (30 if t == 7 else 3))
+                f([1.0] * 3 if 5 <= t < 15 else [1] * (30 if t >= 15 else 3))
         caller()
         for k in range(2):
             pass
@@ -598,8 +607,11 @@ def test_which_calls_are_held(tmp_path: Path) -> None:
     )
     result, states = held(path)
     assert result.ended == Exited(0)
-    reasons = {(hello.reason, hello.entry) for hello in states["f:4"]}
-    assert {("first", 1), ("signature", 6), ("largest", 8), ("late", 100)} == reasons
+    entries = {hello.reason: hello.entry for hello in states["f:4"]}
+    assert set(entries) == {"first", "signature", "largest", "late"}
+    # Looking may be late by an entry or two on a busy machine.
+    assert entries["first"] == 1 and 6 <= entries["signature"] <= 15
+    assert entries["largest"] >= 16 and entries["late"] >= 100
     assert [hello.reason for hello in states["caller:7"]] == ["first"]
     assert [hello.reason for hello in states["<module>:11"]] == ["first"]
 

@@ -137,6 +137,12 @@ def test_a_handler_that_would_catch_the_misfit_elsewhere_in_the_file():
     assert isinstance(append_growth(region(harmless, "f")), Match)
 
 
+def test_a_file_with_its_own_type():
+    text = program("xs = np.eye(2)", "xs = np.vstack((xs, [i, i]))") + "\n\ntype = 'linear'\n"
+    answer = append_growth(region(text, "f"))
+    assert isinstance(answer, Refusal) and "another meaning" in answer.reason
+
+
 def test_module_level_global_read_by_a_function():
     text = (
         f"{HEAD}xs = np.array([])\n\ndef show():\n    print(xs.size)\n\n"
@@ -155,6 +161,11 @@ def test_module_level_global_read_by_a_function():
         "import numpy as np\nxs = []\nfor i in range(3):\n    xs = np.append(i, xs)\n",
         "import numpy as np\nxs = []\nfor i in range(3):\n    xs = np.vstack((xs, i), dtype=int)\n",
         "import numpy as np\nxs = []\nfor i in range(3):\n    ys = np.append(xs, i)\n",
+        "import numpy as np\nxs = np.eye(3)\nfor i in range(3):\n"
+        "    xs = np.concatenate((xs, xs[:1]), axis=0, dtype=float)\n",
+        "x = 1\nimport numpy as np\nxs = []\nfor i in range(3):\n    xs = np.append(xs, i)\n",
+        "import numpy as np\nxs = []\nfor i in range(3):\n    xs = np.append(\n"
+        "        xs,  # so far\n        i)\n",
     ],
 )
 def test_not_its_business(text):

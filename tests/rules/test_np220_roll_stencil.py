@@ -161,6 +161,24 @@ NOT_REWRITTEN = {
     "other_u": "    return max(np.roll(u, 1, 0) * np.roll(u, 2, 0) for u in t)\n",
     "walrus": "    return np.roll(u, 1, 0) + (u := -u) + np.roll(u, -1, 0) + np.roll(u, 1, 1)\n",
     "semicolon": "    a = 1; return np.roll(u, 1, 0) + np.roll(u, -1, 0) + np.roll(u, 1, 1)\n",
+    "two_arrays": (
+        "    return np.roll(u, 1, 0) + np.roll(v, 1, 0) + np.roll(u, -1, 0) + np.roll(v, -1, 0)\n"
+    ),
+    "own_min": (
+        "    return np.roll(u, 1, 0) + np.roll(u, -1, 0) + np.roll(u, 1, 1)\n\n\nmin = 3\n"
+    ),
+    "writes_elsewhere": "    for d in (-1, 0, 1):\n        v[d] = np.roll(u, d, 0) * 2\n",
+    "rebinds_array": "    for d in (-1, 0, 1):\n        u = np.roll(u, d, 0) * 2\n    return u\n",
+    "leaves_loop": "    for d in (-1, 0, 1):\n        return np.roll(u, d, 0) * 2\n",
+    "second_name": (
+        "    t = np.zeros(3)\n    u = t\n    for d in (-1, 0, 1):\n        t += np.roll(u, d, 0)\n"
+    ),
+    "two_names": (
+        "    u = t = np.zeros(3)\n    for d in (-1, 0, 1):\n        t += np.roll(u, d, 0)\n"
+    ),
+    "text_over_lines": (
+        "    return (np.roll(u, 1, 0) + np.roll(u, -1, 0) + np.roll(u, 1, 1), '''a\nb''')\n"
+    ),
     "property": (
         "    return np.roll(m.flip, 1, 0) + np.roll(m.flip, -1, 0) + np.roll(m.flip, 1, 1)\n\n\n"
         "def flip(self):\n    return 1\n"
@@ -207,3 +225,16 @@ def test_cases_hold_without_observation(case):
     new = rewritten(roll_stencil, case.before, case.function)
     for part in case.contains:
         assert part in new
+
+
+def test_rolled_copies_that_are_module_variables_may_be_read_by_anyone():
+    text = HEAD + (
+        "u = np.ones((3, 3))\nfor _ in range(3):\n    a = np.roll(u, 1, 0)\n"
+        "    b = np.roll(u, -1, 0)\n    c = np.roll(u, 1, 1)\n    u = a + b + c\n"
+    )
+    assert roll_stencil(region(text)) is None
+
+
+def test_a_rewritten_program_is_left_alone():
+    _, new = made("five_point")
+    assert roll_stencil(region(new, "run")) is None

@@ -65,6 +65,11 @@ REFUSED = {
     "item_set": (HEAD + "WORDS[0] = 'x'\n" + LOOP, "may change"),
     "handed_on": (HEAD + "other = [WORDS]\n" + LOOP, "someone else may hold WORDS"),
     "unknown_call": (HEAD + LOOP + "    refresh()\n", "calls code"),
+    "generator": (
+        'WORDS = ["a", "b", "c", "d"]\ndef f(values):\n    for v in values:\n'
+        "        if v in WORDS: yield v\n",
+        "middle of the loop",
+    ),
     "globals": (HEAD + "globals()\n" + LOOP, "globals() may change"),
     "type_rebound": (HEAD + "type = 3\n" + LOOP, "another meaning"),
 }

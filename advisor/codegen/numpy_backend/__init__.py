@@ -15,6 +15,7 @@ from ...patch import PatchError, import_edit, reindent, replace_statement
 from .emitter import attempt, narrow_types
 from .guarding import guards
 from .known import Facts
+from .layout import wrapped
 from .normal import NotVectorisable, normalise
 from .planning import plans
 from .session import Session
@@ -76,7 +77,9 @@ def _emit(region: Region) -> Match:
 
 def _match(region: Region, session: Session, root: For, import_: Edit | None) -> Match:
     tests, ledger = guards(session)
-    body = [*session.prologue, *session.lines, *session.epilogue]
+    indent = region.loop.col_offset + (4 if tests else 0)
+    written = (*session.prologue, *session.lines, *session.epilogue)
+    body = [part for line in written for part in wrapped(line, indent)]
     if tests:
         original = reindent(region.source, region.loop, 1)
         lines = [*_condition(tests), *("    " + line for line in body), "else:", original]

@@ -30,9 +30,36 @@ def nonzero_divisor(
         return
     if python:
         # ZeroDivisionError in the original: the test sends such inputs there.
-        require(session, divisor, "nonzero", context, evaluate, "a divisor may be zero")
+        try:
+            require(session, divisor, "nonzero", context, evaluate, "a divisor may be zero")
+        except NotVectorisable:
+            if not _raise_if_zero(session, divisor, context, evaluate):
+                raise
     elif session.warns or context.mask is not None:
         session.silent = True
+
+
+def _raise_if_zero(session: Session, divisor: Expr, context: Context, evaluate: Evaluate) -> bool:
+    """A divisor counted in the block itself (``total / count``): raise as Python does."""
+    if context.mask is not None or session.warns or not isinstance(divisor, BufferRef):
+        return False
+    if divisor.type.kind is Kind.COMPLEX:
+        return False
+    text = evaluate(session, divisor, context).text
+    if text not in session.checked:
+        session.checked.add(text)
+        session.line(f"if not {session.np}.all({text}):")
+        session.line('    raise ZeroDivisionError("float division by zero")')
+    return True
+
+
+def may_be_python(session: Session, expr: Expr) -> bool:
+    """A scalar that started as a Python number may still be one: ``0.0 / 0`` raises."""
+    return any(
+        isinstance(part, BufferRef)
+        and any(t.is_python for t in session.nest.joined.get(part.buffer.private, ()))
+        for part in walk(expr)
+    )
 
 
 def require(

@@ -30,7 +30,9 @@ def guards(session: Session) -> tuple[list[str], list[Condition]]:
     for symbol, form in session.facts.equal_required:
         pair = extent_of(symbol)
         left = symbol if pair is None else extent_text(session.nest, *pair)
-        right = form_text(form, {s: _plain_text(session, s) for s in form.symbols})
+        right = session.facts.constant_name(form) or form_text(
+            form, {s: _plain_text(session, s) for s in form.symbols}
+        )
         add(f"{left} == {right}")
     for form in _needed(session.facts):
         add(_inequality(session.facts, form))

@@ -132,6 +132,10 @@ class Facts:
         """Python source of a form: positive terms first."""
         return form_text(form, {name: self._symbol_text(name) for name in form.symbols})
 
+    def constant_name(self, form: Affine) -> str | None:
+        """The user's name for a constant."""
+        return self._constants.get(form.const) if form.is_const else None
+
     def _symbol_text(self, symbol: str) -> str:
         pair = extent_of(symbol)
         if pair is None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from ...loopnest.affine import Affine, affine, variable, wrapped
+from ...loopnest.affine import Affine, affine, wrapped
 from ...loopnest.ir import Expr, For, If, Load, Nest, Stmt, Store, expressions, walk
 from .known import Facts
 
@@ -133,7 +133,21 @@ def directions(
         for f, g in zip(a.index, b.index, strict=True):
             if not _restrict(allowed, f, g, a, b, common, facts):
                 return
-    yield from product(*(sorted(allowed[loop.index]) for loop in common))
+    for signs in product(*(sorted(allowed[loop.index]) for loop in common)):
+        # a[i, q] and a[i, j] with j > q never meet in one iteration of q
+        same = frozenset(loop.index for sign, loop in zip(signs, common, strict=True) if sign == 0)
+        if a.array == b.array and same and _never_meet(a, b, same, facts):
+            continue
+        yield signs
+
+
+def _never_meet(a: Access, b: Access, same: frozenset[str], facts: Facts) -> bool:
+    """Some subscript differs for all iterations that agree on the loops in ``same``."""
+    for f, g in zip(a.index, b.index, strict=True):
+        fa, fb = affine(f), affine(g)
+        if fa is not None and fb is not None and _apart(fa, fb, a, b, facts, same):
+            return True
+    return False
 
 
 def _restrict(
@@ -156,7 +170,7 @@ def _restrict(
     if used <= names and all(fa.coefficient(n) == fb.coefficient(n) for n in used):
         rest = facts.canonical(fa.without(used) - fb.without(used))
         return _distance(allowed, {n: fa.coefficient(n) for n in used}, rest, common, facts)
-    return not _apart(fa, fb, a, b, facts)
+    return not _apart(fa, fb, a, b, facts, frozenset())
 
 
 def _forms(f: Expr, g: Expr) -> tuple[Affine, Affine] | None:
@@ -194,19 +208,28 @@ def _distance(
     return bool(allowed[name])
 
 
-def _apart(fa: Affine, fb: Affine, a: Access, b: Access, facts: Facts) -> bool:
-    """Whether the ranges of two subscripts never meet: ``u[0, j]`` against ``u[i, j]``, i >= 1."""
-    lows_a, highs_a = _extremes(fa, a, facts)
-    lows_b, highs_b = _extremes(fb, b, facts)
+def _apart(
+    fa: Affine, fb: Affine, a: Access, b: Access, facts: Facts, same: frozenset[str]
+) -> bool:
+    """Whether the ranges of two subscripts never meet: ``u[0, j]`` against ``u[i, j]``, i >= 1.
+
+    The loops in ``same`` are at one iteration for both.
+    """
+    lows_a, highs_a = _extremes(fa, a, same)
+    lows_b, highs_b = _extremes(fb, b, same)
     if lows_a is None or highs_a is None or lows_b is None or highs_b is None:
         return False
     return facts.proved(lows_b - highs_a - 1) or facts.proved(lows_a - highs_b - 1)
 
 
-def _extremes(form: Affine, access: Access, facts: Facts) -> tuple[Affine | None, Affine | None]:
+def _extremes(
+    form: Affine, access: Access, same: frozenset[str]
+) -> tuple[Affine | None, Affine | None]:
     low: Affine | None = form
     high: Affine | None = form
     for loop in reversed(access.loops):
+        if loop.index in same:
+            continue
         bounds = index_range(loop)
         if low is None or high is None or bounds is None:
             return None, None
@@ -230,8 +253,3 @@ def index_range(loop: For) -> tuple[Affine, Affine] | None:
     if loop.step > 0:
         return start, stop - 1
     return stop + 1, start
-
-
-def symbol(name: str) -> Affine:
-    """Affine form of a name."""
-    return variable(name)

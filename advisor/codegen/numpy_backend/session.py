@@ -123,6 +123,8 @@ class Session:
     """Tests on whole inputs, so that no element raises: ``(x != 0).all()``."""
     tests: list[Expr] = field(default_factory=list)
     """The conditions under which the expression being written is evaluated."""
+    checked: set[str] = field(default_factory=set)
+    """Divisors tested for zero by the present statement."""
     silent: bool = False
     """The next line computes elements that the original skips: their warnings are not its."""
     warns: bool = False

@@ -53,7 +53,8 @@ def _candidates(root: For, nest: Nest) -> frozenset[str]:
         if name not in carried
         and name not in nest.live_out
         and name not in indices
-        and all(_plain(v.value) for v in values)
+        # count += 1 under conditions would become a tower of conditional expressions
+        and all(_plain(v.value) and name not in reads(v.value) for v in values)
     }
     while True:
         allowed = names | indices | (nest.scalars.keys() - assigned.keys())

@@ -1,0 +1,284 @@
+"""Array stores: slices, masks, and the join of what two branches store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...loopnest.affine import affine
+from ...loopnest.fold import fold
+from ...loopnest.ir import (
+    Assign,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    If,
+    Kind,
+    Load,
+    Scalar,
+    Select,
+    Stmt,
+    Store,
+    Var,
+    expressions,
+    statements,
+    walk,
+)
+from .elements import load
+from .expressions import evaluate, truth
+from .normal import NotVectorisable, negate
+from .provenance import copied_from
+from .ranges import Ranges
+from .scalars import closed, materialise
+from .session import Binding, BufferRef, Context, Env, Session
+from .values import Value, natural_dtype, result_dtype
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A store under a condition on data, not yet written."""
+
+    array: str
+    index: tuple[Expr, ...]
+    value: Expr
+    statement: Store
+
+
+def distinct(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
+    """Two subscripts that never name one element: ``acc[i, 0]`` and ``acc[i, 1]``."""
+    for x, y in zip(a, b, strict=True):
+        f, g = affine(x), affine(y)
+        if f is not None and g is not None and (f - g).is_const and (f - g).const:
+            return True
+    return False
+
+
+def loads_of(statement: Stmt) -> list[Load]:
+    """The elements a statement reads itself."""
+    return [p for e in expressions(statement) for p in walk(e) if isinstance(p, Load)]
+
+
+# -------------------------------------------------------------------- stores
+def store(session: Session, statement: Store, context: Context, env: Env) -> list[Pending]:
+    """Write elements, or leave that to the join of a branch."""
+    index = tuple(closed(e, env) for e in statement.index)
+    value = closed(statement.value, env)
+    if context.branch:
+        return [Pending(statement.array, index, value, statement)]
+    write(session, Pending(statement.array, index, value, statement), context, env)
+    return []
+
+
+def write(session: Session, item: Pending, context: Context, env: Env) -> None:
+    """One array store."""
+    save_readers(session, item.array, context, env)
+    info = session.nest.arrays[item.array]
+    line = item.statement.line
+    element = Load(info.element, line, item.array, item.index)
+    target = load(session, element, context, target=True)
+    _check_store(session, item.value, info.element, context, line)
+    match item.value:
+        case Select(test=test, then=then, orelse=Load(array=same, index=at)) if (
+            same == item.array and at == item.index
+        ):
+            mask = truth(evaluate(session, test, context))
+            session.warns = True
+            session.tests.append(test)
+            new = evaluate(session, then, context)
+            session.tests.pop()
+            session.warns = False
+            slot = target.text
+            if mask.is_array:
+                session.line(f"{session.np}.copyto({slot}, {new.text}, where={mask.text})")
+                if new.dtype not in (None, natural_dtype(info.element)):
+                    raise NotVectorisable("a masked store converts its values", line)
+                if (
+                    new.type.is_python
+                    and new.type.kind is Kind.FLOAT
+                    and (info.element.kind is not Kind.FLOAT)
+                ):
+                    raise NotVectorisable("a masked store converts its values", line)
+                return
+    result = evaluate(session, item.value, context)
+    slot = target.text if target.text.endswith("]") else f"{target.text}[:]"
+    if target.text.endswith(".T"):
+        slot = f"{target.text}[:]"
+    whole = _ufunc_out(session, item.value, target, result, context)
+    session.line(whole or f"{slot} = {result.text}")
+
+
+def _ufunc_out(
+    session: Session, value: Expr, target: Value, result: Value, context: Context
+) -> str | None:
+    """``a[i] = a[i] + x`` becomes ``a += x``."""
+    match value:
+        case Binary(op="+" | "-" | "*" as op, left=Load() as left, right=right):
+            first = evaluate(session, left, context)
+            if first.text != target.text or not result.is_array:
+                return None
+            second = evaluate(session, right, context)
+            if result_dtype(op, first, second) != natural_dtype(left.type):
+                return None
+            if result.dtype != natural_dtype(left.type) or (
+                "[" not in target.text and (context.kept and target.text in session.nest.privates)
+            ):
+                return None
+            if "[" not in target.text:
+                return f"{target.text}[:] {op}= {second.text}"
+            return f"{target.text} {op}= {second.text}"
+    return None
+
+
+def _check_store(
+    session: Session, value: Expr, element: Scalar, context: Context, line: int
+) -> None:
+    """What NumPy converts silently for arrays but not for scalars."""
+    order = (Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.COMPLEX)
+    if (
+        element.kind is Kind.INT
+        and value.type.kind is Kind.FLOAT
+        and _fits(session, value, element, context)
+    ):
+        return
+    if order.index(value.type.kind) > order.index(element.kind) and not (
+        element.kind is Kind.BOOL and value.type.kind is Kind.INT
+    ):
+        raise NotVectorisable(f"a {value.type.kind} is cut to {element} when it is stored", line)
+    python = element.kind is Kind.INT and value.type.kind is Kind.INT and value.type.is_python
+    if python and not _fits(session, value, element, context):
+        where = element.dtype or "64 bits"
+        raise NotVectorisable(f"an integer may not fit into {where}", line)
+
+
+_CUTS = ("int", "math.floor", "math.ceil", "math.trunc")
+
+
+def _fits(session: Session, value: Expr, element: Scalar, context: Context) -> bool:
+    """Every value is in the range of the integer type."""
+    if isinstance(value, Call) and value.function in _CUTS and element.dtype in (None, "int64"):
+        return True  # tested where the integer is made
+    ranges = Ranges(session, context)
+    found = ranges.interval(value)
+    limit = 2 ** (8 * _width(element) - 1)
+    low, high = (0, 2 * limit) if (element.dtype or "").startswith("u") else (-limit, limit)
+    if found.low is None or found.high is None or found.low < low or found.high >= high:
+        return False
+    ranges.commit()
+    return True
+
+
+def _width(element: Scalar) -> int:
+    import numpy as np
+
+    return np.dtype(natural_dtype(element)).itemsize
+
+
+def save_readers(session: Session, array: str, context: Context, env: Env) -> None:
+    """Scalars that stand for elements about to be overwritten: ``t = a[i]; a[i] = b[i]``."""
+    for name, binding in list(env.items()):
+        touches = any(isinstance(p, Load) and p.array == array for p in walk(binding.expr))
+        if not touches:
+            continue
+        if name not in context.future:
+            del env[name]
+            continue
+        if binding.spans != context.spans:
+            raise NotVectorisable(f"{name} is read after its array changed", context_line(binding))
+        env[name] = Binding(materialise(session, name, binding.expr, context, env), binding.spans)
+
+
+def context_line(binding: Binding) -> int:
+    """Where a binding comes from."""
+    return binding.expr.line
+
+
+def stores_one(statement: If) -> bool:
+    """All the branches do is give one element its value: the join is one expression."""
+    arrays = set()
+    for inner in statements((*statement.then, *statement.orelse)):
+        if isinstance(inner, Store):
+            arrays.add((inner.array, inner.index))
+        elif isinstance(inner, Assign):
+            return False
+    return len(arrays) == 1
+
+
+def is_computed(test: Expr) -> bool:
+    """Worth a name of its own."""
+    return not isinstance(test, Const | Var | BufferRef)
+
+
+def joined(test: Expr, a: Expr, b: Expr, type_: Scalar) -> Expr:
+    """``a if test else b``."""
+    return fold(Select(type_, test.line, test, a, b))
+
+
+def join_stores(
+    session: Session, test: Expr, then: list[Pending], orelse: list[Pending]
+) -> list[Pending]:
+    """One store for each place that either branch writes."""
+    rest = list(orelse)
+    result: list[Pending] = []
+    places = [(p.array, p.index) for p in then]
+    if len(set(places)) < len(places) or len({(p.array, p.index) for p in rest}) < len(rest):
+        raise NotVectorisable("one element is written twice in a branch", test.line)
+    for item in then:
+        other = next((o for o in rest if (o.array, o.index) == (item.array, item.index)), None)
+        element = session.nest.arrays[item.array].element
+        old = _old_value(session, item, element)
+        if other is not None:
+            rest.remove(other)
+            old = other.value
+        value = joined(test, item.value, old, _store_type(item.value, old))
+        result.append(replace(item, value=value))
+    for item in rest:
+        element = session.nest.arrays[item.array].element
+        old = _old_value(session, item, element)
+        value = joined(negate(test), item.value, old, _store_type(item.value, old))
+        result.append(replace(item, value=value))
+    return result
+
+
+def _old_value(session: Session, item: Pending, element: Scalar) -> Expr:
+    """What the element holds where the condition is false: the fill of a fresh array, if known."""
+    info = session.nest.arrays[item.array]
+    fill = None if info.allocation is None else info.allocation.fill
+    places = {
+        (s.array, s.index)
+        for s in statements((session.root,))
+        if isinstance(s, Store) and s.array == item.array
+    }
+    first_touch = len(places) == 1 and not session.kept_around
+    copied = copied_from(session, info)
+    if (
+        copied is not None
+        and first_touch
+        and copied not in {s.array for s in statements((session.root,)) if isinstance(s, Store)}
+    ):
+        return Load(element, item.value.line, copied, item.index)
+    if fill is not None and first_touch and isinstance(fill, int):
+        return Const(Scalar(Kind(type(fill).__name__)), item.value.line, fill)
+    return Load(element, item.value.line, item.array, item.index)
+
+
+def _store_type(a: Expr, b: Expr) -> Scalar:
+    order = (Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.COMPLEX)
+    high, low = (a, b) if order.index(a.type.kind) >= order.index(b.type.kind) else (b, a)
+    if high.type.kind is low.type.kind and high.type.is_python:
+        return low.type
+    return high.type
+
+
+def write_all(session: Session, pending: list[Pending], context: Context, env: Env) -> None:
+    """Write joined stores; values that read an array written before them are computed first."""
+    ready: list[Pending] = []
+    for item in pending:
+        loads = [p for p in walk(item.value) if isinstance(p, Load)]
+        if any(p.array == w.array and not distinct(p.index, w.index) for p in loads for w in ready):
+            value = materialise(
+                session, session.fresh(f"new_{item.array}"), item.value, context, env
+            )
+            item = replace(item, value=value)
+        ready.append(item)
+    for item in ready:
+        write(session, item, context, env)

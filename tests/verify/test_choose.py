@@ -1,0 +1,247 @@
+"""Selection and composition, on real programs, with rewrites written by hand."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import time
+
+import pytest
+
+from gpuadvise.deadline import Deadline
+from gpuadvise.model import (
+    Basis,
+    Candidate,
+    Condition,
+    Edit,
+    Match,
+    Mismatch,
+    NotFaster,
+    Refusal,
+    Region,
+    Site,
+    Source,
+    Target,
+    Verified,
+)
+from gpuadvise.observe.sandbox import Sandbox
+from gpuadvise.verify.choose import choose, places
+from gpuadvise.verify.script import ScriptTrials
+
+PROGRAM = """\
+import numpy as np
+
+
+def square(x, out):
+    for i in range(len(x)):
+        out[i] = x[i] * x[i]
+
+
+def total(x):
+    s = 0
+    for i in range(len(x)):
+        s += int(x[i])
+    return s
+
+
+def arguments():
+    return (np.arange(200_000.0), np.zeros(200_000)), {}
+
+
+if __name__ == "__main__":
+    x = np.arange(200_000.0)
+    out = np.zeros(200_000)
+    for repeat in range(8):
+        square(x, out)
+    print(out.sum())
+    for repeat in range(8):
+        n = total(x)
+    print(n)
+"""
+SQUARE = "    for i in range(len(x)):\n        out[i] = x[i] * x[i]\n"
+TOTAL = "    for i in range(len(x)):\n        s += int(x[i])\n"
+
+
+def candidate(source, name, old, new, ledger=(), share=0.45):
+    text = source.data.decode()
+    start = text.index(old)
+    line = text[:start].count("\n") + 1
+    tree = source.tree
+    loop = next(n for n in ast.walk(tree) if isinstance(n, ast.For) and n.lineno == line)
+    function = next(
+        f
+        for f in tree.body
+        if isinstance(f, ast.FunctionDef) and f.lineno < line < f.end_lineno + 1
+    )
+    site = Site(source.path, line, function.name)
+    region = Region(site, source, loop, function, None, share, 0, None, Refusal("not lowered"))
+    edit = Edit(start, start + len(old), new)
+    return Candidate(name, name, region, Match((edit,), "slow", "faster", ledger=ledger))
+
+
+@pytest.fixture
+def world(bench, tmp_path):
+    """A held state of ``square``, and a sandbox for the same file."""
+    state = bench.hold(PROGRAM, "call", "square")
+    source = Source(state.hello.file, PROGRAM.encode())
+    target = Target(source.path, cwd=tmp_path, python=sys.executable)
+    with Sandbox(target) as box:
+        trials = ScriptTrials(box, target, None, 60.0)
+
+        def run(*candidates, **options):
+            wall = trials.original.wall
+            options = {"deadline": Deadline(120), "min_speedup": 1.05, **options}
+            return choose(candidates, bench.server, trials, bare_wall=wall, **options)
+
+        yield source, run
+
+
+def test_the_best_of_each_place_and_all_together(world):
+    source, run = world
+    chosen = run(
+        candidate(source, "fast", SQUARE, "    np.multiply(x, x, out=out)\n"),
+        candidate(source, "wrong", SQUARE, "    np.multiply(x, x + 1e-9, out=out)\n"),
+        candidate(source, "slow", SQUARE, SQUARE.replace("x[i] * x[i]", "x[i] * x[i] + 0.0 * i")),
+        candidate(source, "sum", TOTAL, "    s = int(x.sum())\n"),
+        min_speedup=0.3,  # a busy machine shall not fail this test
+    )
+    assert [f.winner and f.winner.candidate.id for f in chosen.findings] == ["fast", "sum"], chosen
+    others = {t.candidate.id: t for t in chosen.findings[0].others}
+    assert isinstance(others["wrong"].region_verdict, Mismatch)
+    assert others["wrong"].script_verdict is None
+    assert isinstance(others["slow"].region_verdict, NotFaster | Verified)
+    text = chosen.patched[source.path].decode()
+    assert "np.multiply(x, x, out=out)" in text and "x.sum()" in text
+    assert isinstance(chosen.script_verdict, Verified)
+    alone = [f.winner.script_verdict.speedup.value for f in chosen.findings]
+    assert chosen.script_verdict.speedup.value > min(alone)
+    # total() was not held: only whole runs speak for it.
+    assert "no state of the program" in chosen.script_verdict.compared
+    held = chosen.findings[0].winner.region_verdict
+    assert isinstance(held, Verified) and held.states == 1
+    assert chosen.findings[0].winner.predicted_script_seconds is not None
+
+
+def test_what_fails_together_is_taken_apart(world):
+    """Both bind one helper name: each is right alone."""
+    source, run = world
+    one = candidate(source, "fast", SQUARE, "    np.multiply(x, x, out=out)\n")
+    two = candidate(source, "sum", TOTAL, "    s = int(x.sum())\n")
+    # The second also changes what the first one relies on.
+    broken = Edit(0, len("import numpy as np"), "import numpy as np; np.multiply = np.add")
+    two = Candidate("sum", "sum", two.region, Match((*two.match.edits, broken), "slow", "faster"))
+    chosen = run(one, two, min_speedup=0.3)
+    winners = [f.winner.candidate.id for f in chosen.findings if f.winner]
+    assert len(winners) == 1
+    assert any("together" in note for note in chosen.notes)
+    assert isinstance(chosen.script_verdict, Verified)
+
+
+def test_unsafe_candidates_are_named_not_tried(world):
+    source, run = world
+    ledger = (Condition("x holds no NaN", Basis.OBSERVED, "1 entry"),)
+    unsafe = candidate(source, "fast", SQUARE, "    np.multiply(x, x, out=out)\n", ledger)
+    chosen = run(unsafe)
+    assert not chosen.patched and not chosen.findings
+    assert "equal only if x holds no NaN" in chosen.refused[0].refusal.reason
+    allowed = run(unsafe, unsafe=True, min_speedup=0.3)
+    assert allowed.findings[0].winner is not None and not allowed.refused
+
+
+def test_nothing_is_offered_without_a_gain(world):
+    source, run = world
+    same = candidate(source, "same", SQUARE, SQUARE.replace("x[i] * x[i]", "(x[i]) * (x[i])"))
+    chosen = run(same, min_speedup=1.5)
+    assert not chosen.patched and chosen.script_verdict is None
+    assert chosen.findings[0].winner is None
+
+
+def test_an_empty_budget(world):
+    source, run = world
+    fast = candidate(source, "fast", SQUARE, "    np.multiply(x, x, out=out)\n")
+    chosen = run(fast, deadline=Deadline(0))
+    assert chosen.partial and not chosen.patched
+
+
+def test_places_are_nests(world):
+    source, _ = world
+    square = candidate(source, "a", SQUARE, "")
+    total = candidate(source, "b", TOTAL, "", share=0.5)
+    again = candidate(source, "c", SQUARE, "")
+    assert [[c.id for c in p] for p in places([square, total, again])] == [["b"], ["a", "c"]]
+
+
+def test_deadline():
+    now = [10.0]
+    deadline = Deadline(5.0, clock=lambda: now[0])
+    assert deadline.remaining() == 5.0 and deadline.within(2.0) == 2.0
+    now[0] = 14.0
+    assert deadline.remaining() == 1.0 and deadline.within(None) == 1.0 and not deadline.over
+    now[0] = 20.0
+    assert deadline.remaining() == 0.0 and deadline.over and deadline.spent == 10.0
+    assert Deadline(None).within(None) is None and not Deadline(None).over
+
+
+TOOL = """
+import sys, time
+from pathlib import Path
+from gpuadvise.verify.server import StateServer
+import subprocess, os
+with StateServer() as server:
+    path = Path(sys.argv[2])
+    server.originals[path] = path.read_bytes()
+    subprocess.Popen([sys.executable, sys.argv[1], server.address, str(path), "call", "work"],
+                     stdout=subprocess.DEVNULL)
+    while not server.all_states():
+        time.sleep(0.05)
+    state = server.all_states()[0]
+    print(state.hello.pid, flush=True)
+    new = path.read_bytes().replace(b"pass", b"time.sleep(60)")
+    state.try_candidate({path: new})
+"""
+
+
+def test_nothing_survives_the_tool(tmp_path):
+    """kill -9 of the tool while an attempt runs: holder and copies are gone."""
+    from holding import DRIVER
+
+    program = tmp_path / "program.py"
+    program.write_text("import time\ndef work():\n    pass\ndef arguments():\n    return (), {}\n")
+    tool = tmp_path / "tool.py"
+    tool.write_text(TOOL)
+    command = [sys.executable, str(tool), str(DRIVER), str(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        holder = int(process.stdout.readline())
+        end = time.monotonic() + 15
+        while len(_family(holder)) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(1.0)
+        family = _family(holder)
+        assert len(family) >= 2, "an attempt is running"
+        process.kill()
+    end = time.monotonic() + 10
+    while any(_alive(pid) for pid in family) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not [pid for pid in family if _alive(pid)]
+
+
+def _stat(pid):
+    from pathlib import Path
+
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def _alive(pid):
+    stat = _stat(pid)
+    return stat is not None and stat[0] != "Z"
+
+
+def _family(pid):
+    from pathlib import Path
+
+    pids = [int(p.name) for p in Path("/proc").glob("[0-9]*")]
+    return [p for p in pids if p == pid or ((s := _stat(p)) is not None and s[1] == str(pid))]
