@@ -16,7 +16,6 @@ from ..model import (
     Basis,
     Candidate,
     Crashed,
-    ErrorSize,
     Exactness,
     Finding,
     Inconclusive,
@@ -34,10 +33,10 @@ from ..model import (
 )
 from ..patch import PatchError, combine
 from . import timing
-from .compare import Incomparable, Same, larger
 from .script import Goal, ScriptTrials, nothing_compared
 from .server import StateServer
 from .states import HeldState, StateResult
+from .verdicts import failed, verdict_of
 
 WHOLE_SCRIPTS = 2
 """Candidates of one hot place that are run as whole scripts."""
@@ -45,9 +44,15 @@ SECOND_CHANCE = 1.5
 """The second is run only if its predicted time is within this factor of the first's,"""
 START_UP = 0.5
 """or within these seconds: predictions do not know what importing costs in a fresh process."""
+SLACK = 0.97
+"""Predicted gains are not exact: this part of the threshold is enough for a whole run."""
+SHARED_IMPORT = 0.5
+"""Part of a compiled candidate's first call that remains when its compiler is loaded anyway."""
+MARGINAL = 0.04
+"""Share of the script, as rewritten so far, that one more rewrite must save to be added."""
 STATES = 4
 """States of one place a candidate is tried on."""
-REPEATS = 3
+REPEATS = 2
 """Timed calls on the first state; the others are there for equality."""
 LOOSENESS = (Exactness.BITS, Exactness.LAST_DIGIT, Exactness.REASSOCIATED)
 OUT_OF_TIME = Inconclusive("the time budget ran out before it was tried")
@@ -124,11 +129,12 @@ class _Choice:
             tried.append(self._race([self._on_states(c) for c in place]))
         best = [_best(place) for place in tried]
         whole = self._compose([trial for trial in best if trial is not None])
-        kept = {id(trial) for trial in whole.trials} if whole else set()
-        findings = [
-            self._finding(place, winner if id(winner) in kept else None, winner)
-            for place, winner in zip(tried, best, strict=True)
-        ]
+        whole = self._extend(whole, tried)
+        kept = {trial.candidate.id: trial for trial in whole.trials} if whole else {}
+        findings = []
+        for race, alone in zip(tried, best, strict=True):
+            winner = next((kept[t.candidate.id] for t in race if t.candidate.id in kept), None)
+            findings.append(self._finding(race, winner, alone))
         return Chosen(
             findings=tuple(findings),
             patched=whole.patched if whole else {},
@@ -145,7 +151,8 @@ class _Choice:
                 f"{best.candidate.rule} at line {region.site.line} passed alone, but not together "
                 "with the other rewrites"
             )
-        return Finding(region, winner, tuple(trial for trial in place if trial is not winner))
+        taken = winner.candidate.id if winner else None
+        return Finding(region, winner, tuple(t for t in place if t.candidate.id != taken))
 
     # ----------------------------------------------------------------- admission
     def _admit(self, candidate: Candidate) -> bool:
@@ -185,7 +192,7 @@ class _Choice:
                 continue
             self.progress(f"{candidate.rule}, line {line}: state {number} of {len(states)}")
             results.append(self._try(candidate, state, text, REPEATS if number == 1 else 1))
-            if _failed(results[-1]):
+            if failed(results[-1]):
                 break
         verdict = verdict_of(results)
         return Trial(candidate, verdict, predicted_script_seconds=self._predict(candidate, verdict))
@@ -234,7 +241,7 @@ class _Choice:
         mine = trial.predicted_script_seconds
         # Nothing but a whole run can tell; the share says what it could gain at most.
         possible = self.bare_wall / mine if mine else trial.candidate.region.max_speedup
-        if possible < 0.9 * self.min_speedup:
+        if possible < SLACK * self.min_speedup:
             return False
         passed = [t for t in before if isinstance(t.script_verdict, Verified)]
         if not passed:
@@ -296,6 +303,49 @@ class _Choice:
                 best = more
         return best if isinstance(best.verdict, Verified) else None
 
+    def _extend(self, whole: _Whole | None, tried: list[list[Trial]]) -> _Whole | None:
+        """Add rewrites that gain too little alone, but much of what the others have left.
+
+        A loop with 8 % of the run cannot clear the threshold of 1.1; once the other 90 % are gone,
+        it is most of the script.
+        """
+        places_taken = {t.candidate.id for t in whole.trials} if whole else set()
+        for place in sorted(tried, key=lambda p: -p[0].candidate.region.share):
+            if any(t.candidate.id in places_taken for t in place) or self.deadline.over:
+                continue
+            if whole is None or not isinstance(whole.verdict, Verified):
+                break
+            now = median(whole.verdict.speedup.candidate)
+            saving, trial = self._most_saved(place, whole)
+            if trial is None or saving < MARGINAL * now:
+                continue
+            trial = self._on_states(trial.candidate, full=True)
+            if not isinstance(trial.region_verdict, Verified):
+                continue
+            more = self._together([*whole.trials, trial])
+            if isinstance(more.verdict, Verified) and _adds(whole.verdict, more.verdict):
+                whole = more
+        return whole
+
+    def _most_saved(self, place: list[Trial], whole: _Whole) -> tuple[float, Trial | None]:
+        """The trial of a place that should save most seconds on top of the others."""
+        present = frozenset().union(*(t.candidate.match.needs for t in whole.trials))
+        best: tuple[float, Trial | None] = (0.0, None)
+        for trial in place:
+            verdict = trial.region_verdict
+            # What failed as a whole script fails here too; NotFaster may have been Amdahl's doing.
+            if isinstance(trial.script_verdict, Mismatch | Crashed | TimedOut | Unavailable):
+                continue
+            if not isinstance(verdict, Verified):
+                continue
+            inside = min(trial.candidate.region.share, 1.0) * self.bare_wall
+            shared = bool(trial.candidate.match.needs & present - {"numpy"})
+            first = verdict.first_call * (SHARED_IMPORT if shared else 1.0)
+            saved = inside * (1.0 - 1.0 / verdict.speedup.value) - first
+            if saved > best[0]:
+                best = (saved, trial)
+        return best
+
     def _together(self, trials: Sequence[Trial]) -> _Whole:
         by_file: dict[Path, list[Trial]] = {}
         for trial in trials:
@@ -332,55 +382,6 @@ def _overlap(one: Region, other: Region) -> bool:
     return one.lines[0] <= other.lines[1] and other.lines[0] <= one.lines[1]
 
 
-def _failed(result: StateResult) -> bool:
-    compared = result.comparison is not None and not isinstance(result.comparison, Incomparable)
-    return (compared and not result.same) or isinstance(result.failure, Crashed | TimedOut)
-
-
-def verdict_of(results: Sequence[StateResult]) -> Verdict:
-    """What the states of one place say of a candidate, together."""
-    for result in results:
-        if isinstance(result.failure, Crashed | TimedOut):
-            return result.failure
-        if _failed(result) and result.comparison is not None:
-            return Mismatch(f"call {result.entry}: {result.comparison.what}")
-    same = [r for r in results if isinstance(r.comparison, Same)]
-    if not same:
-        return _unavailable(results)
-    longest = max(same, key=lambda r: max(r.original_times))
-    speedup = timing.ratio(longest.original_times, longest.candidate_times)
-    if speedup.high < 1.0:
-        return NotFaster(speedup, 1.0)
-    error = ErrorSize()
-    for result in same:
-        assert isinstance(result.comparison, Same)
-        error = larger(error, result.comparison.error)
-    return Verified(speedup, error, len(same), _compared(same), max(r.first_call for r in same))
-
-
-def _unavailable(results: Sequence[StateResult]) -> Unavailable:
-    for result in results:
-        if isinstance(result.failure, Unavailable):
-            return result.failure
-        if isinstance(result.comparison, Incomparable):
-            return Unavailable(result.comparison.what)
-    return Unavailable("no state of the program could be replayed")
-
-
-def _compared(same: Sequence[StateResult]) -> str:
-    calls = ", ".join(str(r.entry) for r in same)
-    words = f"result, arguments, globals, random state and output of call {calls}"
-    first = same[0].comparison
-    if isinstance(first, Same) and "not compared" in first.what:
-        words += f" ({first.what.partition('; ')[2]})"
-    raised = [r for r in same if r.raised is not None]
-    if raised:
-        words += f"; call {raised[0].entry} raises {raised[0].raised} in both"
-    if not all(r.warm for r in same):
-        words += "; timed without a warm-up"
-    return words
-
-
 def _quickest(trials: Sequence[Trial]) -> float | None:
     """Median wall seconds of the fastest verified script so far."""
     walls = [
@@ -403,6 +404,11 @@ def _gain(trial: Trial) -> float:
 
 def _faster(one: Verified, other: Verdict) -> bool:
     return not isinstance(other, Verified) or one.speedup.value > other.speedup.value
+
+
+def _adds(before: Verified, after: Verified) -> bool:
+    """The larger set of rewrites is faster than the smaller one, beyond the noise."""
+    return timing.ratio(before.speedup.candidate, after.speedup.candidate).low > 1.0
 
 
 def _words(verdict: Mismatch | Crashed | TimedOut | Unavailable) -> str:

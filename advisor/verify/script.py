@@ -40,7 +40,7 @@ SLOWDOWN_LIMIT = 3.0
 """A rewritten script is stopped at this many times the original's time, plus ``MARGIN``."""
 MARGIN = 15.0
 """Seconds: imports and compilation the original did not have."""
-SCHEDULE = ((1.5, 3, 5), (4.0, 2, 3), (math.inf, 1, 3))
+SCHEDULE = ((1.0, 3, 5), (2.0, 2, 3), (math.inf, 1, 3))
 """(up to seconds of the original, runs of the original, runs of the rewrite) that are enough where
 the gain is clear. Where it is not, both are repeated up to ``MOST`` times."""
 MOST = 5
@@ -243,7 +243,7 @@ class ScriptTrials:
         if obstacle is not None:
             return obstacle
         saved = 0.0
-        if deadline.remaining() > 2 * walls[-1]:
+        if deadline.remaining() > 2 * walls[-1] and not self._beaten(walls[-1], goal):
             later = self._later_run(patched, goal)
             if isinstance(later, Comparison) and later.problem is not None:
                 return later.problem
@@ -253,13 +253,17 @@ class ScriptTrials:
     def _enough(self, walls: list[float], goal: Goal, deadline: Deadline) -> bool:
         if self._hopeless(walls[-1], goal) or deadline.remaining() < 2 * walls[0]:
             return True
-        if goal.beat is not None and walls[-1] > 1.25 * goal.beat:
+        if self._beaten(walls[-1], goal):
             return True
         _, originals, rewrites = self._schedule()
         if len(walls) < rewrites or len(self._originals) < originals:
             return False
         unclear = timing.gain(timing.ratio(self.original_walls, walls), goal.threshold)
         return not isinstance(unclear, Inconclusive) or len(walls) >= MOST
+
+    @staticmethod
+    def _beaten(wall: float, goal: Goal) -> bool:
+        return goal.beat is not None and wall > 1.25 * goal.beat
 
     def _schedule(self) -> tuple[float, int, int]:
         return next(row for row in SCHEDULE if self.original.wall <= row[0])

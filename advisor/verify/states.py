@@ -24,9 +24,9 @@ MARGIN = 5.0
 COMPILE_MARGIN = 90.0
 """Seconds allowed for importing and compiling where the new code uses a compiler."""
 COMPILERS = (b"numba", b"cupy")
-ENOUGH = 9
+ENOUGH = 6
 """Times of the original kept for one state; candidates tried later share them."""
-CHEAP = 1.0
+CHEAP = 0.5
 """Calls up to this long are run again for every comparison and timing."""
 
 

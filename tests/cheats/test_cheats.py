@@ -10,8 +10,8 @@ import pytest
 from gpuadvise.deadline import Deadline
 from gpuadvise.model import Target, Verified
 from gpuadvise.observe.sandbox import Sandbox
-from gpuadvise.verify.choose import verdict_of
 from gpuadvise.verify.script import Goal, ScriptTrials
+from gpuadvise.verify.verdicts import verdict_of
 
 HERE = Path(__file__).parent
 VICTIM = (HERE / "victim.py").read_text()

@@ -245,3 +245,57 @@ def _family(pid):
 
     pids = [int(p.name) for p in Path("/proc").glob("[0-9]*")]
     return [p for p in pids if p == pid or ((s := _stat(p)) is not None and s[1] == str(pid))]
+
+
+LAYERS = """\
+import numpy as np
+
+
+def heavy(x, out):
+    for i in range(len(x)):
+        out[i] = x[i] * x[i]
+
+
+def light(x):
+    s = 0
+    for i in range(len(x)):
+        s += int(x[i])
+    return s
+
+
+def arguments():
+    return (np.arange(100_000.0),), {}
+
+
+if __name__ == "__main__":
+    x = np.arange(100_000.0)
+    out = np.zeros(100_000)
+    for repeat in range(60):
+        heavy(x, out)
+    print(out.sum())
+    for repeat in range(4):
+        n = light(x)
+    print(n)
+"""
+
+
+def test_small_loops_count_once_the_large_ones_are_gone(bench, tmp_path):
+    """light() has 5 % of the run: alone never 1.1x, but a third of what is left."""
+    state = bench.hold(LAYERS, "call", "light")
+    source = Source(state.hello.file, LAYERS.encode())
+    target = Target(source.path, cwd=tmp_path, python=sys.executable)
+    heavy = "    for i in range(len(x)):\n        out[i] = x[i] * x[i]\n"
+    light = "    for i in range(len(x)):\n        s += int(x[i])\n"
+    first = candidate(source, "heavy", heavy, "    np.multiply(x, x, out=out)\n", share=0.9)
+    second = candidate(source, "light", light, "    s = int(x.sum())\n", share=0.06)
+    with Sandbox(target) as box:
+        trials = ScriptTrials(box, target, None, 60.0)
+        wall = trials.original.wall
+        chosen = choose(
+            (first, second), bench.server, trials, bare_wall=wall, deadline=Deadline(120)
+        )
+    assert [f.winner and f.winner.candidate.id for f in chosen.findings] == ["heavy", "light"]
+    assert b"x.sum()" in chosen.patched[source.path]
+    assert isinstance(chosen.script_verdict, Verified)
+    alone = chosen.findings[0].winner.script_verdict
+    assert chosen.script_verdict.speedup.value > alone.speedup.value

@@ -130,6 +130,8 @@ class Facts:
 
     def text(self, form: Affine) -> str:
         """Python source of a form: positive terms first."""
+        if form.is_const and abs(form.const) > 9 and form.const in self._constants:
+            return self._constants[form.const]  # N rather than 200
         return form_text(form, {name: self._symbol_text(name) for name in form.symbols})
 
     def constant_name(self, form: Affine) -> str | None:
