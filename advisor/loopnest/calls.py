@@ -13,7 +13,6 @@ from .ir import (
     PY_INT,
     Call,
     Const,
-    Dim,
     Expr,
     Kind,
     Scalar,
@@ -133,7 +132,7 @@ class CallLowering(LoopLowering):
         view = self.view(node.args[0])
         if view is None or not self.rank(view):
             raise Stop(f"{ast.unparse(node)} inside the loop", node.lineno)
-        return Dim(PY_INT, node.lineno, view.array, len(view.prefix))
+        return self.length_of(view, len(view.prefix), node.lineno)
 
     def over_generator(self, name: str, node: ast.Call) -> Expr:
         """``sum``, ``any``, ``all`` of a generator: a loop before the statement."""

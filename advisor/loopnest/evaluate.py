@@ -18,6 +18,7 @@ from .ir import (
     Expr,
     Interval,
     Kind,
+    Len,
     Load,
     Select,
     Unary,
@@ -73,6 +74,8 @@ class Evaluator:
                 return env[name] if name in env else self._scalar(name)
             case Dim(array=array, axis=axis):
                 return self._extent(array, axis)
+            case Len():
+                return Interval(0, None)
             case Load(array=array):
                 return env[f"{array}[]"] if f"{array}[]" in env else self._element(array)
             case Compare() | Bool():

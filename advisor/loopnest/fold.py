@@ -17,6 +17,7 @@ from .ir import (
     Const,
     Expr,
     Kind,
+    Len,
     Load,
     Scalar,
     Select,
@@ -188,6 +189,11 @@ def reads(expr: Expr) -> frozenset[str]:
 def loads(expr: Expr) -> tuple[Load, ...]:
     """The element reads of an expression, outermost first."""
     return tuple(e for e in walk(expr) if isinstance(e, Load))
+
+
+def measures(expr: Expr) -> bool:
+    """Whether the expression asks for the length of a list that may grow."""
+    return any(isinstance(e, Len) for e in walk(expr))
 
 
 def reads_any(expr: Expr, names: Iterable[str]) -> bool:

@@ -16,6 +16,7 @@ from .ir import (
     Const,
     Expr,
     If,
+    Len,
     Load,
     Select,
     Stmt,
@@ -236,7 +237,7 @@ class InlineLowering(CallLowering):
             raise Stop(f"a tuple is passed to {helper.name}()", helper.lineno)
         # Nothing that plain arithmetic reads can change while the helper runs; an element could.
         calm = len(self.types_of(item)) == 1 and not any(
-            isinstance(e, Load | Call | Select) for e in walk(item)
+            isinstance(e, Load | Len | Call | Select) for e in walk(item)
         )
         if name not in changed and calm:
             self.env[key] = Given(item)

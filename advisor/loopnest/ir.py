@@ -95,6 +95,13 @@ class Dim(Expr):
 
 
 @dataclass(frozen=True)
+class Len(Expr):
+    """Present length of a list of ``Nest.made`` or ``Nest.grown``, which may grow later."""
+
+    array: str
+
+
+@dataclass(frozen=True)
 class Load(Expr):
     """One element of an array or (nested) list; one index an axis."""
 
@@ -202,6 +209,24 @@ class Append(Stmt):
 
     array: str
     value: Expr
+
+
+@dataclass(frozen=True)
+class NewList(Stmt):
+    """The name gets a fresh list: ``row = []``, ``row = [0] * m``, ``[[0] * m for _ in ..]``."""
+
+    array: str
+    extents: tuple[Expr, ...] = ()
+    """One an axis, a negative one means none; empty for ``[]``."""
+    fill: Expr | None = None
+
+
+@dataclass(frozen=True)
+class AppendRow(Stmt):
+    """``rows.append(row)``: a list made in the nest, not used in it afterwards."""
+
+    array: str
+    row: str
 
 
 @dataclass(frozen=True)
@@ -333,6 +358,12 @@ class Nest:
     relies_on: tuple[Expr, ...] = ()
     """Conditions on extents at entry that the lowering took from the observation and the code
     does not prove (``zip`` of equally long arrays, rows of three): guard them."""
+    made: frozenset[str] = frozenset()
+    """Lists that the nest makes itself (``NewList``). They are in ``arrays`` too, without a value
+    at entry; back ends that do not know of them must refuse the nest."""
+    grown: frozenset[str] = frozenset()
+    """Lists from before the nest that it appends rows to, or reads as well as appends to: their
+    extent changes. Must be known or refused, as ``made``."""
 
 
 # -------------------------------------------------------------- traversal
@@ -375,6 +406,8 @@ def expressions(statement: Stmt) -> tuple[Expr, ...]:
             return (test,)
         case For(start=start, stop=stop):
             return (start, stop)
+        case NewList(extents=extents, fill=fill):
+            return extents if fill is None else (*extents, fill)
         case _:
             return ()
 

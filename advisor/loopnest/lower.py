@@ -16,7 +16,9 @@ from .bindings import Env, Frame, Gone, Private, Stop, View
 from .inline import InlineLowering
 from .ir import (
     PY_FLOAT,
+    PY_INT,
     Append,
+    AppendRow,
     ArrayInput,
     Binary,
     Const,
@@ -25,8 +27,10 @@ from .ir import (
     For,
     Interval,
     Kind,
+    Len,
     Load,
     Nest,
+    NewList,
     Scalar,
     ScalarInput,
     Store,
@@ -106,15 +110,27 @@ class _Lowered:
             self.source, self.observation, self.local, self.taken, self.functions
         )
         state.reset_heads()
+        state.element_types, state.presumption = {}, PY_INT
         for _ in range(_PASSES):
-            root = self.one_pass(state)
+            try:
+                root = self.one_pass(state)
+            except Stop:
+                if state.presumption == PY_FLOAT or not state.presumed:
+                    raise
+                # row.append(0.5 * row[-1]): taken for ints, the loop did not fit together
+                state.presumption, state.changed, state.retyped = PY_FLOAT, True, True
+                state.element_types.clear()
+            if state.retyped:
+                state.reset_heads()
+                state.changed = True
             if not state.changed:
                 return self.finish(root, state)
         raise Stop("the types of the loop's variables do not settle", self.loop.lineno)
 
     def one_pass(self, state: InlineLowering) -> For | While:
         """Lower the whole statement once, under the loop heads known so far."""
-        state.changed = False
+        state.changed = state.retyped = False
+        state.survey_lists(self.loop)
         state.mixed.clear()
         state.used_arrays.clear()
         state.used_scalars.clear()
@@ -136,6 +152,7 @@ class _Lowered:
         state.assigned = self.assigned()
         state.env = self.entry(state)
         produced = state.statement(self.loop)
+        state.check_lists(self.loop.lineno)
         root = produced[-1]
         if len(produced) != 1 or not isinstance(root, For | While):
             raise Stop("the loop's bounds need statements of their own", self.loop.lineno)
@@ -161,7 +178,7 @@ class _Lowered:
         env: Env = {}
         for name in sorted(state.assigned):
             info = self.observation.values.get(name)
-            if info is None:
+            if info is None or name in state.makes:
                 env[name] = Gone()
                 continue
             kind = typing.scalar_of(info)
@@ -210,6 +227,8 @@ class _Lowered:
             entries=self.observation.entries,
             joined=joined,
             relies_on=tuple(state.relies),
+            made=frozenset(state.made),
+            grown=frozenset(state.rows | state.measured),
         )
         self.check_obligations(nest, state)
         self.check_attributes(nest)
@@ -258,7 +277,10 @@ class _Lowered:
         read, written, seen = _touched(root)
         result: dict[str, ArrayInput] = {}
         aliases = _aliases(self.observation, read | written | seen | set(state.appended))
-        for name in sorted(seen):
+        varying = state.made | state.rows | state.measured
+        for name in sorted(varying):
+            result[name] = self.varying(name, state, name in read)
+        for name in sorted(seen - varying):
             info = state.used_arrays[name]
             if name in state.appended:
                 raise Stop(f"{name} is appended to and read in the loop", self.loop.lineno)
@@ -280,8 +302,29 @@ class _Lowered:
                 extents=provenance.extents(name, info.ndim),
             )
         for name, types in sorted(state.appended.items()):
+            if name in varying:
+                continue
             result[name] = self.grown(name, types, aliases.get(name, ()), provenance)
         return result
+
+    @staticmethod
+    def varying(name: str, state: InlineLowering, read: bool) -> ArrayInput:
+        """A list made in the nest, or grown by more than single numbers that no one reads."""
+        rank = 1 if name in state.measured else 2
+        if name in state.made:
+            rank = state.used_arrays[name].ndim or 1
+        return ArrayInput(
+            name=name,
+            container="list",
+            element=state.element_types[name],
+            ndim=rank,
+            shape=(None,) * rank,
+            interval=Interval(),
+            has_nan=True,
+            c_contiguous=False,
+            read=read,
+            written=True,
+        )
 
     def grown(
         self,
@@ -367,13 +410,13 @@ def _touched(root: For | While) -> tuple[set[str], set[str], set[str]]:
     written: set[str] = set()
     seen: set[str] = set()
     for statement in statements((root,)):
-        if isinstance(statement, (Store, Append)):
+        if isinstance(statement, Store | Append | AppendRow | NewList):
             written.add(statement.array)
         for top in expressions(statement):
             for expr in walk(top):
                 if isinstance(expr, Load):
                     read.add(expr.array)
-                elif isinstance(expr, Dim):
+                elif isinstance(expr, Dim | Len):
                     seen.add(expr.array)
                 elif isinstance(expr, UserCall):
                     read.update(a for a in expr.args if isinstance(a, str))

@@ -106,12 +106,16 @@ class ArrayLowering(NameLowering):
             axis = len(base.prefix) + offset
             if isinstance(index, Const) and isinstance(index.value, int) and index.value < 0:
                 # a[-1] and a[n - 1] are one place: only one spelling may reach the analysis
-                dim = Dim(PY_INT, index.line, base.array, axis)
+                dim = self.length_of(base, axis, index.line)
                 index = Binary(
                     PY_INT, index.line, "-", dim, Const(PY_INT, index.line, -index.value)
                 )
             result.append(index)
         return tuple(result)
+
+    def length_of(self, view: View, axis: int, line: int) -> Expr:
+        """``len`` along an axis of the view's array."""
+        return Dim(PY_INT, line, view.array, axis)
 
     def element(self, node: ast.Subscript) -> Expr:
         """One element, or an extent (``a.shape[0]``)."""

@@ -6,7 +6,7 @@ import ast
 
 from ..model import SiteObservation, Source
 from .bindings import Given, Gone, Private, Stop, View
-from .fold import loads, reads
+from .fold import loads, measures, reads
 from .ir import (
     PY_BOOL,
     PY_INT,
@@ -88,7 +88,7 @@ class AssignmentLowering(ExpressionLowering):
         """Indices whose value cannot change while the view lives."""
         result: list[Expr] = []
         for index in view.prefix:
-            if loads(index):
+            if loads(index) or measures(index):
                 if self.hoist is None:
                     raise Stop("a row chosen inside a condition", line)
                 name = self.invent("row")

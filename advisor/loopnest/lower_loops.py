@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from . import typing_rules as typing
 from .bindings import Env, LoopContext, Private, Stop, Table, View, merge_envs
-from .fold import fold_one, loads, reads
+from .fold import fold_one, loads, measures, reads
 from .ir import (
     PY_BOOL,
     PY_INT,
@@ -28,7 +28,7 @@ from .ir import (
     While,
 )
 from .lower_assignments import Item
-from .lower_statements import StatementLowering
+from .lower_lists import ListLowering
 from .scope import Literal, own_nodes
 
 
@@ -59,7 +59,7 @@ class Domain:
         return False
 
 
-class LoopLowering(StatementLowering):
+class LoopLowering(ListLowering):
     """Loops, with a fix point over what each name stands for at the loop's head."""
 
     def reset_heads(self) -> None:
@@ -95,7 +95,10 @@ class LoopLowering(StatementLowering):
             self.all_types.setdefault(index, set()).add(domain.kind)
             return self.bind(node.target, domain.item(variable), index, node)
 
+        walked = self.walked_by(node.iter)
+        self.walked += walked
         body, after = self.loop_body(node, entry, prologue)
+        del self.walked[len(self.walked) - len(walked) :]
         context = self.last_context
         if domain.runs:
             self.env = merge_envs([after, *context.continues, *context.breaks])
@@ -117,6 +120,7 @@ class LoopLowering(StatementLowering):
         bounds: list[Expr] = []
         for bound in (domain.start, domain.stop):
             changes = not reads(bound).isdisjoint(inside) or (stores and bool(loads(bound)))
+            changes = changes or measures(bound) or any(self.varies(x.array) for x in loads(bound))
             if changes:
                 name = self.invent("stop" if bound is domain.stop else "start")
                 before.append(self.put(name, bound, node))
@@ -125,6 +129,17 @@ class LoopLowering(StatementLowering):
                 bounds.append(bound)
         fixed = Domain(bounds[0], bounds[1], domain.step, domain.item, domain.values, domain.kind)
         return fixed, before
+
+    def walked_by(self, node: ast.expr) -> list[str]:
+        """Growing lists that the iterable goes through as they are, not as they were."""
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "range"
+        ):
+            return []
+        paths = {self.path(n) for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute)}
+        return [p for p in paths if p is not None and self.varies(p)]
 
     def attributes_assigned(self, node: ast.stmt) -> set[str]:
         """Attribute paths that the statement assigns."""
@@ -252,7 +267,7 @@ class LoopLowering(StatementLowering):
     def element_domain(self, view: View, node: ast.expr) -> Domain:
         """The elements or rows of an array or list."""
         line = node.lineno
-        stop = Dim(PY_INT, line, view.array, len(view.prefix))
+        stop = self.length_of(view, len(view.prefix), line)
         if not self.rank(view):
             raise Stop(f"a loop over {ast.unparse(node)}, which is a number", line)
         return Domain(Const(PY_INT, line, 0), stop, 1, lambda index: self.down(view, index, line))

@@ -7,7 +7,6 @@ import ast
 from .bindings import Env, Private, Stop, merge_envs
 from .ir import (
     PY_BOOL,
-    Append,
     Break,
     Continue,
     Expr,
@@ -133,22 +132,8 @@ class StatementLowering(AssignmentLowering):
         return []
 
     def append(self, path: str, arg: ast.expr, node: ast.stmt) -> list[Stmt]:
-        """Growth of a list that the nest does nothing else with."""
-        info = self.observation.values.get(path)
-        env = self.env if self.env is not None else {}
-        if (
-            path in env
-            or info is None
-            or info.kind != "list"
-            or path.split(".")[0] in (self.frame.names.values())
-        ):
-            raise Stop(f"append to {path}, which is not a list from before the loop", node.lineno)
-        value = self.item(arg)
-        if not isinstance(value, Expr):
-            raise Stop(f"a row or tuple appended to {path}", node.lineno)
-        self.settled(value)
-        self.appended.setdefault(path, set()).add(value.type)
-        return [Append(node.lineno, node, path, value)]
+        """Growth of a list."""
+        raise NotImplementedError
 
     def branch(self, node: ast.If) -> list[Stmt]:
         """``if``/``elif``/``else``."""

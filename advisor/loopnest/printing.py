@@ -10,6 +10,7 @@ from .ir import (
     Const,
     Dim,
     Expr,
+    Len,
     Load,
     Select,
     Unary,
@@ -53,6 +54,8 @@ def _spell(expr: Expr) -> tuple[int, str]:
             return 20, name
         case Dim(array=array, axis=axis):
             return 20, f"len({array}{'[0]' * axis})"
+        case Len(array=array):
+            return 20, f"len({array})"
         case Load(array=array, index=index):
             return 20, f"{array}[{', '.join(text(i) for i in index)}]"
         case Unary(op="not", operand=operand):
