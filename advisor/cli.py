@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from . import __version__
 from .errors import UsageProblem, UserError
@@ -21,6 +22,13 @@ from .options import BACK_ENDS, Options, parse_allow
 EXIT_HELP = (
     "Exit status: 0 advice found (or applied), 1 nothing to gain, 2 usage, "
     "3 the script failed, 4 internal error, 130 interrupted."
+)
+ADVISE_HELP = (
+    "Run SCRIPT, find the lines where its time goes, and try rewrites that make it faster.\n\n"
+    "The script runs once as usual; all other runs happen in a scratch copy. Every rewrite "
+    "offered was executed on the script's own data, compared with the original, and timed "
+    "against it. Files change only under [bold]--apply[/], and [bold]gpuadvise undo[/] "
+    "restores them."
 )
 TOOLS_HELP = (
     "Other commands: [bold]gpuadvise undo[/] (restore what the last --apply changed), "
@@ -100,6 +108,7 @@ def show_version(wanted: bool) -> None:
 
 @advise_app.command(
     no_args_is_help=True,
+    help=ADVISE_HELP,
     epilog=f"{TOOLS_HELP}\n\n{EXIT_HELP}",
 )
 def advise(
@@ -138,7 +147,10 @@ def advise(
     budget: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", min=0.0, help="Bound on all runs after the first together."
+            metavar="SECONDS",
+            min=0.0,
+            help="Bound on all runs after the first together "
+            "(default: three times the first, and 15 s).",
         ),
     ] = None,
     time_limit: Annotated[
@@ -162,12 +174,7 @@ def advise(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show version.")
     ] = False,
 ) -> None:
-    """Run SCRIPT, find the lines where its time goes, and try rewrites that make it faster.
-
-    The script runs once as usual. All other runs happen in a scratch copy. Every rewrite offered
-    was executed on the script's own data, compared with the original, and timed against it.
-    Files change only under [bold]--apply[/], and [bold]gpuadvise undo[/] restores them.
-    """
+    """The main job; its help is `ADVISE_HELP`."""
     from .journey import journey  # numpy and the profilers load only when they are needed
 
     options = Options(
@@ -272,8 +279,11 @@ def doctor() -> None:
     table = Table("", "what", "found", box=None, pad_edge=False)
     found = checks()
     for check in found:
-        detail = check.detail if not check.remedy else f"{check.detail}\n[bold]{check.remedy}[/]"
-        table.add_row(f"[{STATE_STYLE[check.state]}]{check.state}[/]", check.name, detail)
+        # Text, not markup: a remedy may name an extra in square brackets.
+        detail = Text(check.detail)
+        if check.remedy:
+            detail.append(f"\n{check.remedy}", style="bold")
+        table.add_row(Text(check.state, style=STATE_STYLE[check.state]), check.name, detail)
     console.print(table)
     if any(check.state == "broken" for check in found):
         raise typer.Exit(ExitCode.NOTHING)

@@ -48,6 +48,11 @@ LINE_BUDGET = 1.0
 """CPU seconds of line timing a function: its line shares were then within 1.2 points."""
 
 
+def allowed(budget: float | None, bare: RunResult) -> float:
+    """Seconds for all runs after the first; by default, 4 bare runs and 15 s in all."""
+    return 3.0 * bare.wall + 15.0 if budget is None else budget
+
+
 def advise(target: Target, options: Options, stages: Stages | None = None) -> Report:
     """Run the script, try rewrites of what is hot in it, and report.
 
@@ -87,7 +92,7 @@ class Journey:
         self, box: Sandbox, bare: RunResult, stdin: Path, sources: Mapping[Path, Source]
     ) -> Report:
         """All that follows a bare run that went well."""
-        deadline = Deadline(self.options.budget)
+        deadline = Deadline(allowed(self.options.budget, bare))
         originals = {path: source.data for path, source in sources.items()}
         with StateServer(originals, box.own) as server:
             looked = self.observe(box, bare, stdin, sources, server, deadline)

@@ -17,6 +17,7 @@ from . import ast_tools as tools
 
 DTYPES = frozenset({"float64", "float32", "complex128", "complex64", "int64", "bool"})
 """Dtypes whose promotion with Python numbers is the same in all versions of NumPy."""
+_FLOATS = frozenset({"float64", "float32"})
 ELEMENTARY = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -157,12 +158,15 @@ def _starred(node: ast.expr) -> bool:
     return isinstance(node, ast.Starred)
 
 
-def _power(left: ast.expr, right: ast.expr) -> Operation:
+def _power(left: ast.expr, right: ast.expr) -> Operation | None:
     """``u**2`` is ``np.square(u)`` in NumPy itself, ``u**0.5`` its square root."""
     match right:
         case ast.Constant(value=int() | float() as exponent) if exponent in (2, 0.5):
             return Operation("square" if exponent == 2 else "sqrt", (left,))
-    return Operation("power", (left, right))
+        # u**n with n = 2 is np.square(u), which np.power(u, n) is not; u**1 and u**-1 likewise
+        case ast.Constant(value=int() | float() as exponent) if exponent > 2:
+            return Operation("power", (left, right))
+    return None
 
 
 def value_of(source: Source, node: ast.expr, env: Env) -> Value | None:
@@ -245,6 +249,9 @@ def _result(done: Operation, operands: list[Value], node: ast.expr) -> Value | N
     kinds = {operand.kind for operand in operands if isinstance(operand, Scalar)}
     # float32 array * np.float64 number: float64 in NumPy 2, float32 before
     if "float64" in kinds and not dtypes <= {"float64", "complex128"}:
+        return None
+    # Of int64 arrays, u**0.5 is no square root in all versions of NumPy.
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and dtypes - _FLOATS:
         return None
     dtype = _dtype(done.name, operands)
     return Array(arrays[0].shape, dtype) if dtype in DTYPES else None

@@ -11,6 +11,7 @@ from ..loopnest.scope import Module, dotted, local_names, parameters, stored_nam
 from ..model import Region
 from .nb_eval import Evaluator
 from .nb_flow import Flow
+from .nb_growth import native_lists
 from .nb_paths import LoopExits
 from .nb_scope import (
     Scope,
@@ -43,7 +44,6 @@ def analyse_region(region: Region) -> Analysed:
     base = Assumption(int_bits=max(31, bits))
     tight = Assumption(int_bits=max(8, bits))
     with_ranges = replace(base, arrays=_ranged_arrays(region), floats=_ranged_floats(region))
-    problem: Unsupported | None = None
     tight_bits = max(8, _list_bits(region))
     attempts = [
         base,
@@ -56,6 +56,18 @@ def analyse_region(region: Region) -> Analysed:
         ),
         replace(with_ranges, int_bits=tight.int_bits, list_bits=tight_bits, content=2**tight_bits),
     ]
+    try:
+        return _first_of(region, attempts)
+    except Unsupported:
+        if not isinstance(region.nest, Nest) or not region.nest.relies_on:
+            raise
+        # s = 0; for k in range(m): s += a[k]; row.append(s): an int if m is 0
+        return _first_of(region, [replace(a, trips=True) for a in attempts])
+
+
+def _first_of(region: Region, attempts: list[Assumption]) -> Analysed:
+    """The analysis under the first assumption that suffices. Raises Unsupported."""
+    problem: Unsupported | None = None
     for assumption in attempts:
         try:
             found = _closed(region, assumption)
@@ -125,7 +137,8 @@ def _undecided(found: Analysed, name: str) -> bool:
 
 def _attempt(region: Region, assumption: Assumption) -> Analysed:
     module = Module(region.source)
-    state = State(region, region.source, module, assumption)
+    made, native = native_lists(region)
+    state = State(region, region.source, module, assumption, made=made, native=native)
     declare_equalities(region, state)
     env = _entry_env(region, module, state)
     scope = Scope(state, region.function, dict(env))
@@ -165,10 +178,15 @@ def _live_out(region: Region, env: dict[str, Value]) -> Iterator[str]:
 
 def _entry_env(region: Region, module: Module, state: State) -> dict[str, Value]:
     """Everything observed at entry that a kernel can take as an argument."""
-    assert region.observation is not None
+    assert region.observation is not None and isinstance(region.nest, Nest)
     locals_ = local_names(region.function)
     env: dict[str, Value] = {}
+    for path in state.native - state.made:
+        array = region.nest.arrays[path]
+        env[path] = View(path, array.element, array.ndim)
     for path in region.observation.values:
+        if path in state.native:
+            continue
         root = path.partition(".")[0]
         fixed = root not in locals_ and "." not in path and not _in_closure(region, path)
         if fixed and (module.constant(path) is not None or module.constant_table(path)):

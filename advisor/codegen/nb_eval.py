@@ -149,6 +149,8 @@ class Evaluator(Arithmetic):
     def extent(self, view: View, axis: int) -> Num:
         """``len`` of an array along an open axis."""
         self.scope.need(view.array)
+        if view.array in self.state.native:
+            return Num(PY_INT, 0, STEPS)
         return Num(PY_INT, 0, STEPS, form=self.state.extent(view.array, view.axis + axis))
 
     # ---------------------------------------------------------- subscripts
@@ -193,7 +195,9 @@ class Evaluator(Arithmetic):
             if index.type.kind is not Kind.INT:
                 raise Unsupported(f"{ast.unparse(index_node)} is not an integer index", node.lineno)
             self.scope.need(view.array)
-            if self.state.recording and not self._in_bounds(index, view):
+            if view.array in self.state.native:
+                self.state.may_raise = True  # lists always look whether they have the index
+            elif self.state.recording and not self._in_bounds(index, view):
                 self.state.unchecked = self.state.unchecked or node
             view = replace(view, ndim=view.ndim - 1, axis=view.axis + 1)
         return view

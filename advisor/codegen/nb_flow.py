@@ -8,7 +8,8 @@ from dataclasses import replace
 from ..loopnest.ir import PY_INT, Kind
 from ..loopnest.scope import dotted, parameters
 from .nb_eval import OPERATORS, Evaluator
-from .nb_iterables import Iterables, first_value
+from .nb_growth import Growth
+from .nb_iterables import first_value
 from .nb_paths import as_load
 from .nb_refine import refine
 from .nb_scope import Scope
@@ -26,7 +27,7 @@ from .nb_values import (
 )
 
 
-class Flow(Iterables):
+class Flow(Growth):
     """Executes statements abstractly in one scope."""
 
     # ----------------------------------------------------------- statements
@@ -36,6 +37,8 @@ class Flow(Iterables):
 
     def statement(self, node: ast.stmt) -> bool:
         """Execute one statement; False if control does not go on behind it."""
+        if self.list_statement(node):
+            return True
         match node:
             case ast.Assign(targets=targets, value=value):
                 self._assign_all(targets, value, node)

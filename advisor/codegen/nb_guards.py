@@ -10,6 +10,7 @@ from ..loopnest.affine import Affine, extent_of
 from ..loopnest.ir import PY_BOOL, PY_FLOAT, PY_INT, Nest, Scalar
 from ..model import Basis, Condition, Region
 from .nb_analyse import Analysed
+from .nb_growth import unread_lists
 from .nb_scope import literal_of, observed, proved_size, rounded_range
 from .nb_text import Names, with_params
 from .nb_values import Num, Unsupported, View, compiled
@@ -110,6 +111,12 @@ def _lists(
 ) -> None:
     region, written = found.state.region, found.state.written
     lists = {p: v for p, v in arrays.items() if observed(region, p).kind in ("list", "tuple")}
+    for path in unread_lists(found.state) & set(lists):
+        view = lists.pop(path)
+        if view.ndim == 2 and not view.element.is_python:
+            raise Unsupported(f"rows of {view.element} are appended to {path}")
+        param = names.params[path]
+        result.ask(f"type({param}) is list", f"{path} is a list", evidence)
     for path, view in lists.items():
         param = names.params[path]
         info = observed(region, path)
@@ -146,17 +153,26 @@ def _lists(
                 ]
             else:
                 result.after.append(f"{param}[:] = {array}.tolist()")
+    grown = set(found.state.grown)
+    lists = {p: v for p, v in arrays.items() if observed(region, p).kind in ("list", "tuple")}
     for first, second in combinations(lists, 2):
-        if first in written or second in written:
-            _different_lists(result, lists, first, second, names, evidence)
+        if not {first, second}.isdisjoint(grown | written):
+            _different_lists(result, found, lists, first, second, names, evidence)
 
 
 def _different_lists(
-    result: Guards, lists: dict[str, View], first: str, second: str, names: Names, evidence: str
+    result: Guards,
+    found: Analysed,
+    lists: dict[str, View],
+    first: str,
+    second: str,
+    names: Names,
+    evidence: str,
 ) -> None:
     """The same list under two names would be copied twice and lose one half of the writes."""
     a, b = names.params[first], names.params[second]
-    dims = (lists[first].ndim, lists[second].ndim)
+    grown = unread_lists(found.state)
+    dims = tuple(1 if p in grown else lists[p].ndim for p in (first, second))
     if dims == (1, 1):
         test = f"{a} is not {b}"
     elif dims == (2, 2):

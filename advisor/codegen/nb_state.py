@@ -104,6 +104,12 @@ class State:
     trip_guards: dict[str, None] = field(default_factory=dict)
     increments: dict[tuple[int, str], Num] = field(default_factory=dict)
     """What each ``x += e`` adds, by statement and name."""
+    made: frozenset[str] = frozenset()
+    """Lists that the loop makes."""
+    native: frozenset[str] = frozenset()
+    """Lists that it makes or appends to: the kernel has them as lists of its own."""
+    grown: dict[str, None] = field(default_factory=dict)
+    """Lists from before the loop that it appends to."""
     ranges: dict[str, tuple[tuple[Affine, ...], tuple[Affine, ...]]] = field(default_factory=dict)
     """Symbol -> symbolic inclusive lower and upper bounds."""
     facts: list[Affine] = field(default_factory=list)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..edits import PatchError
 from ..loopnest.affine import extent_of
@@ -19,6 +19,7 @@ from ..loopnest.scope import own_nodes
 from ..model import Basis, Condition, Edit, Exactness, Match, Refusal, Region
 from ..names import free_name, from_import_edit, import_edit
 from .nb_analyse import Analysed, analyse_region
+from .nb_growth import unread_lists
 from .nb_guards import Guards, guards, type_name
 from .nb_lists import LIST_HELPERS
 from .nb_parallel import only_exceeded, parallel_edits
@@ -38,7 +39,7 @@ from .nb_text import (
     top_level_statement,
     trailing_comments,
 )
-from .nb_values import Num, Unsupported
+from .nb_values import Num, Unsupported, View
 
 log = logging.getLogger("gpuadvise.codegen")
 
@@ -85,7 +86,9 @@ class _Signature:
     params: tuple[str, ...]
     returns: tuple[str, ...]
     flags: tuple[str, ...] = ()
-    """Whether the loop assigned the variable whose type hangs on it; returned last."""
+    """Whether the loop assigned the variable whose type hangs on it; returned then."""
+    lists: Mapping[str, str] = field(default_factory=dict)
+    """Lists that the loop appends to, returned last: parameter -> name of what came back."""
 
 
 class _Emission:
@@ -104,7 +107,7 @@ class _Emission:
     # -------------------------------------------------------------- pieces
     def match(self) -> Match:
         """The finished rewrite."""
-        if self._raises() and self.found.live_out:
+        if self._raises() and (self.found.live_out or self.state.grown):
             refuse_if_caught(self.region.function, self.region.loop)
         model = self._error_model()
         names = self._names()
@@ -113,9 +116,13 @@ class _Emission:
         decorator = self._decorator(names, model)
         kernel = _Signature(
             self._free(f"_{self._owner()}_kernel"),
-            (*names.params.values(), *names.arguments.values()),
+            (*self._kernel_params(names), *names.arguments.values()),
             tuple(names.params.get(n, n) for n in self.found.live_out),
             tuple(self._free_param(f"{names.params.get(n, n)}_set", names.params) for n in flagged),
+            {
+                (param := names.params[path]): self._free_param(f"new_{param}", names.params)
+                for path in self.state.grown
+            },
         )
         self._list_helpers(checks, names)
         parts = self._checked(names)
@@ -125,7 +132,7 @@ class _Emission:
         call = f"{kernel.name}({', '.join([*names.params, *exponents])})"
         flavoured = (len(kernel.returns) > 1 and self._flavoured()) or bool(kernel.flags)
         kept = self._result_names(kernel) != kernel.returns
-        if checks.tests or checks.before or flavoured or kept:
+        if checks.tests or checks.before or flavoured or kept or kernel.lists:
             wrapper, text = self._wrapper(kernel, names, checks, exponents)
             parts.append(text)
             call = f"{wrapper}({', '.join(names.params)})"
@@ -153,6 +160,10 @@ class _Emission:
         state = self.state
         return bool(state.may_raise or state.unchecked is not None or state.division.python)
 
+    def _kernel_params(self, names: Names) -> list[str]:
+        """Inputs of the kernel; a list that is only appended to starts empty there."""
+        return [p for path, p in names.params.items() if path not in unread_lists(self.state)]
+
     def _free(self, wanted: str) -> str:
         name = free_name(self.source, wanted, self.taken)
         self.taken.add(name)
@@ -173,7 +184,7 @@ class _Emission:
     def _names(self) -> Names:
         state = self.state
         params: dict[str, str] = {}
-        for path in (*state.read, *self._extra_symbols()):
+        for path in (*state.read, *state.grown, *self._extra_symbols()):
             if path in self.found.entry and path not in params:
                 wanted = path.rpartition(".")[2].lstrip("_") or "value"
                 params[path] = path if "." not in path else self._free_param(wanted, params)
@@ -218,6 +229,10 @@ class _Emission:
             return True
         for path in params:
             value = self.found.entry.get(path)
+            if isinstance(value, View) and path in unread_lists(self.state):
+                if not value.element.is_python:
+                    return True
+                continue
             if value is not None and (not isinstance(value, Num) or not value.type.is_python):
                 return True
         return False
@@ -326,11 +341,15 @@ class _Emission:
         lines.append(f'{LEVEL}"""{self._docstring()}"""')
         lines += [f"{LEVEL}{ast.unparse(s)}" for s in self.state.preamble.values()]
         lines += [f"{LEVEL}{flag} = False" for flag in kernel.flags]
+        for param in kernel.lists:
+            start = f"list({param})" if param in kernel.params else "[]"
+            lines.append(f"{LEVEL}{param} = {start}")
         edits += flag_edits(self.source, loop, kernel.flags, names.params)
         lines.append(body_text(self.source, loop, edits, names))
         lines += [f"{LEVEL}{line}" for line in trailing_comments(self.source, loop)]
-        if kernel.returns:
-            lines.append(f"{LEVEL}return {', '.join((*kernel.returns, *kernel.flags))}")
+        returned = (*kernel.returns, *kernel.flags, *kernel.lists)
+        if returned:
+            lines.append(f"{LEVEL}return {', '.join(returned)}")
         return "\n".join(lines) + "\n"
 
     def _docstring(self) -> str:
@@ -354,25 +373,27 @@ class _Emission:
         if checks.tests:
             lines += self._fallback(kernel, names, checks)
         lines += [LEVEL + line for line in checks.before]
-        arguments = [checks.arguments.get(p, p) for p in names.params.values()] + exponents
+        arguments = [checks.arguments.get(p, p) for p in self._kernel_params(names)] + exponents
         call = f"{kernel.name}({', '.join(arguments)})"
         lines += self._call_lines(kernel, call, names, checks)
         return name, "\n".join(lines) + "\n"
 
     def _call_lines(self, kernel: _Signature, call: str, names: Names, checks: Guards) -> list[str]:
         results = self._result_names(kernel)
-        if not kernel.returns:
+        received = (*results, *kernel.flags, *kernel.lists.values())
+        if not received:
             body = [call]
-        elif len(kernel.returns) == 1 and not checks.after and results == kernel.returns:
+        elif len(received) == 1 and not checks.after and results == kernel.returns:
             return [f"{LEVEL}return {self._with_flavour(call, names)}"]
         else:
-            body = [f"{', '.join((*results, *kernel.flags))} = {call}"]
+            body = [f"{', '.join(received)} = {call}"]
         if self._raises() and checks.after:
             # what was written before the exception stays written, as in Python
             body = ["try:", *(LEVEL + b for b in body), "finally:"]
             body += [LEVEL + line for line in checks.after]
         else:
             body += checks.after
+        body += self._extended(kernel, names)
         if kernel.returns:
             values = [
                 self._flavour(path, text, names)
@@ -381,8 +402,22 @@ class _Emission:
             body.append(f"return {', '.join(values)}")
         return [LEVEL + line for line in body]
 
+    def _extended(self, kernel: _Signature, names: Names) -> list[str]:
+        """Lines that append to the caller's lists what the kernel did to its own."""
+        lines = []
+        for path in self.state.grown:
+            param, value = names.params[path], self.found.entry[path]
+            assert isinstance(value, View)
+            new = kernel.lists[param] + (f"[len({param}):]" if param in kernel.params else "")
+            if not value.element.is_python:
+                dtype = type_name(value.element, names.numpy)
+                new = f"{names.numpy}.array({new}, dtype={dtype})"
+            lines.append(f"{param}.extend({new})")
+        return lines
+
     def _fallback(self, kernel: _Signature, names: Names, checks: Guards) -> list[str]:
-        unchanged = not (self.state.edits or self.state.called or self.state.preamble)
+        state = self.state
+        unchanged = not (state.edits or state.called or state.preamble or state.grown)
         if len(checks.tests) == 1:
             lines = [f"{LEVEL}if not ({checks.tests[0]}):"]
         else:

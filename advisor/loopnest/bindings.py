@@ -14,6 +14,9 @@ from .scope import Literal
 class Stop(Exception):
     """Lowering cannot go on; carries the refusal. Never leaves ``lower``."""
 
+    unsettled = False
+    """A type hangs on whether a loop runs."""
+
     def __init__(self, reason: str, line: int | None, suggestion: str | None = None) -> None:
         super().__init__(reason)
         self.refusal = Refusal(reason, line, suggestion)

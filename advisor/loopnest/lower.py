@@ -67,9 +67,18 @@ def lower(
     if observation is None:
         return Refusal("the loop was never entered while it was observed", loop.lineno)
     try:
-        return _Lowered(loop, source, function, observation, functions or {}).nest()
-    except Stop as stop:
-        return stop.refusal
+        given = (loop, source, function, observation, functions or {})
+        try:
+            return _Lowered(*given).nest()
+        except Stop as stop:
+            if not stop.unsettled:
+                return stop.refusal
+            first = stop.refusal
+        # s = 0; for k in range(m): s += a[k]: a float if m > 0, which then is asked at run time
+        try:
+            return _Lowered(*given, trips=True).nest()
+        except Stop:
+            return first
     except (
         RecursionError,
         AssertionError,
@@ -95,7 +104,10 @@ class _Lowered:
         function: ast.FunctionDef | None,
         observation: SiteObservation,
         functions: Mapping[str, ast.FunctionDef],
+        trips: bool = False,
     ) -> None:
+        self.trips = trips
+        """Rely on loops running at least once, where they were seen to."""
         self.loop = loop
         self.source = source
         self.function = function
@@ -110,6 +122,7 @@ class _Lowered:
             self.source, self.observation, self.local, self.taken, self.functions
         )
         state.reset_heads()
+        state.trust_trips = self.trips
         state.element_types, state.presumption = {}, PY_INT
         for _ in range(_PASSES):
             try:
@@ -205,7 +218,10 @@ class _Lowered:
         privates, joined = self.private_types(state)
         provenance = Provenance(self.source, self.function, self.loop, self.observation)
         arrays = self.arrays(root, state, provenance)
-        dims = frozenset((a, k) for a, info in arrays.items() for k in range(info.ndim))
+        varying = state.made | state.rows | state.measured
+        dims = frozenset(
+            (a, k) for a, info in arrays.items() if a not in varying for k in range(info.ndim)
+        )
         scalars = {
             name: self.scalar(name, kind, provenance, dims)
             for name, kind in sorted(state.used_scalars.items())

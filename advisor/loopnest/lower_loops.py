@@ -100,7 +100,7 @@ class LoopLowering(ListLowering):
         body, after = self.loop_body(node, entry, prologue)
         del self.walked[len(self.walked) - len(walked) :]
         context = self.last_context
-        if domain.runs:
+        if domain.runs or self.relied_to_run(domain, line):
             self.env = merge_envs([after, *context.continues, *context.breaks])
         else:
             head = merge_envs([entry, after, *context.continues])
@@ -130,14 +130,49 @@ class LoopLowering(ListLowering):
         fixed = Domain(bounds[0], bounds[1], domain.step, domain.item, domain.values, domain.kind)
         return fixed, before
 
+    trust_trips: bool
+
+    def relied_to_run(self, domain: Domain, line: int) -> bool:
+        """Whether the loop ran at every entry, which becomes a condition; second attempt only."""
+        if not self.trust_trips or domain.step < 0 or domain.values is not None:
+            return False
+        start, stop = self.seen_bounds(domain.start), self.seen_bounds(domain.stop)
+        if start is None or stop is None or start[1] >= stop[0]:
+            return False
+        self.rely(Compare(PY_BOOL, line, "<", domain.start, domain.stop))
+        return True
+
+    def seen_bounds(self, bound: Expr) -> tuple[int, int] | None:
+        """Smallest and largest value over all entries of what does not change in the nest."""
+        match bound:
+            case Const(value=int() as value):
+                return value, value
+            case Dim(array=array, axis=axis):
+                info = self.used_arrays[array]
+                if info.min_shape is not None and info.max_shape is not None:
+                    return info.min_shape[axis], info.max_shape[axis]
+                size = info.shape[axis] if info.shape is not None else None
+                return None if size is None else (size, size)
+            case Var(name=name) if name not in self.assigned and name in self.used_scalars:
+                low, high = (
+                    self.observation.values[name].minimum,
+                    self.observation.values[name].maximum,
+                )
+                return (low, high) if isinstance(low, int) and isinstance(high, int) else None
+            case Binary(op="+" | "-" as op, left=left, right=right):
+                first, second = self.seen_bounds(left), self.seen_bounds(right)
+                if first is None or second is None:
+                    return None
+                if op == "+":
+                    return first[0] + second[0], first[1] + second[1]
+                return first[0] - second[1], first[1] - second[0]
+        return None
+
     def walked_by(self, node: ast.expr) -> list[str]:
         """Growing lists that the iterable goes through as they are, not as they were."""
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "range"
-        ):
-            return []
+        match node:
+            case ast.Call(func=ast.Name(id="range")):
+                return []
         paths = {self.path(n) for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute)}
         return [p for p in paths if p is not None and self.varies(p)]
 

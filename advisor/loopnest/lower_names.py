@@ -89,11 +89,13 @@ class NameLowering:
         if len(types) > 1:
             self.joined(types, "the value", expr.line)
             names = " or ".join(sorted(str(t) for t in types))
-            raise Stop(
+            stop = Stop(
                 f"a value is of type {names}, depending on the path, where it can be told",
                 expr.line,
                 "start the variable with a value of its final type",
             )
+            stop.unsettled = True
+            raise stop
         return expr
 
     def wide(self, expr: Expr, what: str) -> Expr:

@@ -54,6 +54,9 @@ STATES = 4
 """States of one place a candidate is tried on."""
 REPEATS = 2
 """Timed calls on the first state; the others are there for equality."""
+WORTH_THREADS = 0.3
+"""Seconds a compiled loop must still take in the whole run for threads to be tried on it: starting
+them and compiling for them costs about 0.7 s more than compiling serial code."""
 LOOSENESS = (Exactness.BITS, Exactness.LAST_DIGIT, Exactness.REASSOCIATED)
 OUT_OF_TIME = Inconclusive("the time budget ran out before it was tried")
 Progress = Callable[[str], None]
@@ -126,7 +129,10 @@ class _Choice:
     def run(self, candidates: Sequence[Candidate]) -> Chosen:
         tried: list[list[Trial]] = []
         for place in places([c for c in candidates if self._admit(c)]):
-            tried.append(self._race([self._on_states(c) for c in place]))
+            race: list[Trial] = []
+            for candidate in place:
+                race.append(self._left_out(candidate, race) or self._on_states(candidate))
+            tried.append(self._race(race))
         best = [_best(place) for place in tried]
         whole = self._compose([trial for trial in best if trial is not None])
         whole = self._extend(whole, tried)
@@ -167,6 +173,29 @@ class _Choice:
         reason = f"equal only if {words}, which is not proved; --unsafe tries it all the same"
         self.refused.append(Refused(candidate.region, candidate.rule, Refusal(reason)))
         return False
+
+    def _left_out(self, candidate: Candidate, before: Sequence[Trial]) -> Trial | None:
+        """A trial that is not worth its time, with the reason; None if it is."""
+        rival = _compiled_rival(candidate, before)
+        if rival is not None:
+            steady = self._inside(candidate) / rival.speedup.value
+            if steady < WORTH_THREADS:
+                left = f"not tried: compiled otherwise, this loop takes only {steady:.2g} s in all"
+                return Trial(candidate, Inconclusive(left))
+        if before and self.deadline.remaining() < self._reserve(before):
+            self.partial = True
+            return Trial(candidate, OUT_OF_TIME)
+        return None
+
+    def _inside(self, candidate: Candidate) -> float:
+        """Seconds of the bare run in the candidate's region."""
+        return min(candidate.region.share, 1.0) * self.bare_wall
+
+    def _reserve(self, before: Sequence[Trial]) -> float:
+        """Seconds that whole-script trials of what was found so far will need."""
+        predicted = [t.predicted_script_seconds for t in before if t.predicted_script_seconds]
+        original = 0.0 if self.trials.original_walls else self.bare_wall
+        return original + 4.0 * min(predicted, default=0.5 * self.bare_wall)
 
     # -------------------------------------------------------------------- states
     def _on_states(self, candidate: Candidate, *, full: bool = False) -> Trial:
@@ -215,7 +244,7 @@ class _Choice:
         """Seconds of the whole script, from the gain of the call and the region's share."""
         if not isinstance(verdict, Verified | NotFaster):
             return None
-        inside = min(candidate.region.share, 1.0) * self.bare_wall
+        inside = self._inside(candidate)
         first = verdict.first_call if isinstance(verdict, Verified) else 0.0
         return self.bare_wall - inside + inside / verdict.speedup.value + first
 
@@ -338,7 +367,7 @@ class _Choice:
                 continue
             if not isinstance(verdict, Verified):
                 continue
-            inside = min(trial.candidate.region.share, 1.0) * self.bare_wall
+            inside = self._inside(trial.candidate)
             shared = bool(trial.candidate.match.needs & present - {"numpy"})
             first = verdict.first_call * (SHARED_IMPORT if shared else 1.0)
             saved = inside * (1.0 - 1.0 / verdict.speedup.value) - first
@@ -374,6 +403,18 @@ def places(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
         else:
             groups.append([candidate])
     return groups
+
+
+def _compiled_rival(candidate: Candidate, before: Sequence[Trial]) -> Verified | None:
+    """The verdict of a compiled rewrite of the same loop, if this one is compiled too."""
+    if "numba" not in candidate.match.needs:
+        return None
+    for trial in before:
+        same = trial.candidate.region.site == candidate.region.site
+        if same and "numba" in trial.candidate.match.needs:
+            verdict = trial.region_verdict
+            return verdict if isinstance(verdict, Verified) else None
+    return None
 
 
 def _overlap(one: Region, other: Region) -> bool:

@@ -40,7 +40,7 @@ SLOWDOWN_LIMIT = 3.0
 """A rewritten script is stopped at this many times the original's time, plus ``MARGIN``."""
 MARGIN = 15.0
 """Seconds: imports and compilation the original did not have."""
-SCHEDULE = ((1.0, 3, 5), (2.0, 2, 3), (math.inf, 1, 3))
+SCHEDULE = ((1.0, 3, 5), (4.0, 2, 3), (math.inf, 1, 3))
 """(up to seconds of the original, runs of the original, runs of the rewrite) that are enough where
 the gain is clear. Where it is not, both are repeated up to ``MOST`` times."""
 MOST = 5

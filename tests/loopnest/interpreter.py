@@ -15,6 +15,7 @@ from gpuadvise.loopnest import typing_rules
 from gpuadvise.loopnest.fold import BINARY, COMPARE
 from gpuadvise.loopnest.ir import (
     Append,
+    AppendRow,
     Assign,
     Binary,
     Bool,
@@ -27,8 +28,10 @@ from gpuadvise.loopnest.ir import (
     Expr,
     For,
     If,
+    Len,
     Load,
     Nest,
+    NewList,
     Select,
     Stmt,
     Store,
@@ -92,6 +95,10 @@ class Interpreter:
                 target[last] = found
             case Append(array=array, value=value):
                 self.values[array].append(self.of(value))
+            case AppendRow(array=array, row=row):
+                self.values[array].append(self.values[row])
+            case NewList(array=array, extents=extents, fill=fill):
+                self.values[array] = self.new_list([self.of(e) for e in extents], fill)
             case If(test=test, then=then, orelse=orelse):
                 self.block(then if self.of(test) else orelse)
             case For():
@@ -109,6 +116,15 @@ class Interpreter:
                 raise _Continue
             case _:
                 raise AssertionError(statement)
+
+    def new_list(self, extents: list[int], fill: Expr | None) -> list[Any]:
+        if not extents:
+            return []
+        first, *rest = extents
+        if rest:
+            return [self.new_list(rest, fill) for _ in range(first)]
+        assert fill is not None
+        return [self.of(fill)] * first
 
     def loop(self, loop: For) -> None:
         domain = loop.values or range(self.of(loop.start), self.of(loop.stop), loop.step)
@@ -161,6 +177,8 @@ class Interpreter:
                 for _ in range(axis):
                     found = found[0]
                 return len(found)
+            case Len(array=array):
+                return len(self.values[array])
             case Load(array=array, index=index):
                 found = self.values[array]
                 for position in index:

@@ -153,7 +153,7 @@ def compare(text: str, *args: Any) -> Nest:
                     {k: expected[k] for k in function.__globals__ if k in data}
                 )
         exec(compile(module, "loop.py", "exec"), expected)
-        paths = {**nest.arrays, **nest.scalars}
+        paths = {*nest.arrays, *nest.scalars} - nest.made
         values = {path: value_at(path, shared) for path in paths}
         machine = Interpreter(nest, values, tuple(Ranges(nest, basis) for basis in Observed))
         machine.run()

@@ -55,6 +55,8 @@ def _emit(region: Region) -> Match:
     assert not isinstance(nest, Refusal)
     if not isinstance(nest.root, For):
         raise NotVectorisable("a while loop has no array form", nest.root.line)
+    for name in sorted(nest.made | nest.grown):
+        raise NotVectorisable(f"the loop makes or grows the list {name}")
     root = propagate(normalise(nest.root, nest.live_out), nest)
     above = region.loop.lineno if region.function is None else None
     np_name, import_ = import_edit(region.source, "numpy", "np", above=above)

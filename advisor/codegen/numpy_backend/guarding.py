@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from ...loopnest.affine import Affine, constant, extent_of, extent_symbol, variable
-from ...loopnest.ir import ArrayInput, For, Kind, Load, Store, Var, expressions, statements, walk
+from ...loopnest.ir import (
+    ArrayInput,
+    Binary,
+    Compare,
+    Const,
+    Dim,
+    Expr,
+    For,
+    Kind,
+    Load,
+    Store,
+    Var,
+    expressions,
+    statements,
+    walk,
+)
 from ...model import Basis, Condition
 from .known import Facts, extent_text, form_text
+from .normal import NotVectorisable
 from .provenance import made_like, proved_list, proved_type
 from .session import Session
 from .values import dtype_text
@@ -27,6 +43,8 @@ def guards(session: Session) -> tuple[list[str], list[Condition]]:
             add(test)
     for test in _scalar_tests(session):
         add(test)
+    for condition in session.nest.relies_on:
+        add(_relied(session, condition))
     for symbol, form in session.facts.equal_required:
         pair = extent_of(symbol)
         left = symbol if pair is None else extent_text(session.nest, *pair)
@@ -41,6 +59,20 @@ def guards(session: Session) -> tuple[list[str], list[Condition]]:
     for test in (*_range_tests(session), *session.domains):
         add(test)
     return tests, ledger
+
+
+def _relied(session: Session, expr: Expr) -> str:
+    """A condition on extents and bounds that the lowering took from the observation."""
+    match expr:
+        case Compare(op=op, left=left, right=right) | Binary(op=op, left=left, right=right):
+            return f"{_relied(session, left)} {op} {_relied(session, right)}"
+        case Dim(array=array, axis=axis):
+            return extent_text(session.nest, array, axis)
+        case Const(value=value, name=name):
+            return name or repr(value)
+        case Var(name=name):
+            return name
+    raise NotVectorisable("a condition that cannot be asked before the loop", expr.line)
 
 
 def _plain_text(session: Session, symbol: str) -> str:
