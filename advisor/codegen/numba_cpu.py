@@ -383,7 +383,7 @@ class _Emission:
         received = (*results, *kernel.flags, *kernel.lists.values())
         if not received:
             body = [call]
-        elif len(received) == 1 and not checks.after and results == kernel.returns:
+        elif len(received) == 1 and not checks.after and received == kernel.returns:
             return [f"{LEVEL}return {self._with_flavour(call, names)}"]
         else:
             body = [f"{', '.join(received)} = {call}"]
