@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from .diagnose.hotspots import MIN_SHARE
 from .matching import Tried
-from .model import Mismatch, NotFaster, Profile, Region, Stopped, Verdict, Verified
+from .model import (
+    Mismatch,
+    NotFaster,
+    Profile,
+    Region,
+    Stopped,
+    Unavailable,
+    Verdict,
+    Verified,
+)
 from .report.words import speedup
 from .verify.choose import Chosen
 
@@ -14,13 +23,18 @@ def conclusion(
 ) -> str:
     """What was gained, or why there is nothing to gain, in one sentence without a full stop."""
     if isinstance(profile.bare.end, Stopped):
-        return _of_stopped(profile.bare.end, promising(chosen))
+        limit = f"the script was stopped at the time limit of {profile.bare.end.limit:g} s"
+        if reasons := unconfirmed(chosen):
+            return f"{limit}; {_unconfirmed(reasons)}"
+        return f"{limit}; nothing to gain in what was seen of it"
     if chosen.patched:
         count = sum(1 for finding in chosen.findings if finding.winner is not None)
         rewrites = "1 rewrite" if count == 1 else f"{count} rewrites"
         if isinstance(chosen.script_verdict, Verified):
             return f"{rewrites} verified: the whole script {speedup(chosen.script_verdict.speedup)}"
-        return f"{rewrites} equal on recorded calls; the whole script is unverified"
+        return f"{rewrites} in the patch; the whole script is unverified"
+    if reasons := unconfirmed(chosen):
+        return _unconfirmed(reasons)
     if not chains:
         return f"nothing to gain: {_no_loops(profile)}"
     if not chosen.findings:
@@ -35,23 +49,22 @@ def conclusion(
     return f"nothing to gain: {_why_none(verdicts)}"
 
 
-def promising(chosen: Chosen) -> tuple[Verified, ...]:
-    """Region verdicts of rewrites that gained on recorded calls, interval and all."""
+def unconfirmed(chosen: Chosen) -> tuple[Unavailable, ...]:
+    """Why rewrites that gained on recorded calls could not run as whole scripts."""
     return tuple(
-        verdict
+        trial.script_verdict
         for finding in chosen.findings
-        for trial in finding.others
-        if isinstance(verdict := trial.region_verdict, Verified) and verdict.speedup.low > 1.0
+        if (trial := finding.unconfirmed) is not None
+        and isinstance(trial.script_verdict, Unavailable)
     )
 
 
-def _of_stopped(end: Stopped, found: tuple[Verified, ...]) -> str:
-    """A script that never came to its end has no output that could be compared."""
-    limit = f"the script was stopped at the time limit of {end.limit:g} s"
-    if not found:
-        return f"{limit}; nothing to gain in what was seen of it"
-    count = "1 rewrite is" if len(found) == 1 else f"{len(found)} rewrites are"
-    return f"{limit}; {count} equal and faster on recorded calls, unverified as a whole script"
+def _unconfirmed(reasons: tuple[Unavailable, ...]) -> str:
+    count = "1 rewrite is" if len(reasons) == 1 else f"{len(reasons)} rewrites are"
+    return (
+        f"{count} equal and faster on recorded calls, unverified as a whole script: "
+        f"{reasons[0].why}"
+    )
 
 
 def _no_loops(profile: Profile) -> str:

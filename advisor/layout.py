@@ -56,7 +56,7 @@ def replace_statement(
     text = "\n".join(line for entry in new_text_lines for line in entry.split("\n"))
     kept = Counter(_comments(text))
     above = []
-    for comment in _comments_between(source, start, end):
+    for comment in comments_between(source, start, end):
         if kept[comment] > 0:
             kept[comment] -= 1
         else:
@@ -117,7 +117,8 @@ def _unit_at(source: Source, node: ast.stmt, prefix: str) -> str:
     return indent_unit(source)
 
 
-def _comments_between(source: Source, start: int, end: int) -> Iterator[str]:
+def comments_between(source: Source, start: int, end: int) -> Iterator[str]:
+    """The comments that begin in a range of bytes."""
     text = _normal(source.data.decode("utf-8-sig"))
     lines = text.split("\n")
     for token in _tokens(text):

@@ -487,6 +487,20 @@ class Finding:
     """The trial whose edits are in the patch; None if no trial was good enough."""
     others: tuple[Trial, ...]
 
+    @property
+    def unconfirmed(self) -> Trial | None:
+        """The best trial that gained on recorded calls and could not run as a whole script."""
+        found = [
+            trial
+            for trial in self.others
+            if isinstance(trial.region_verdict, Verified)
+            and isinstance(trial.script_verdict, Unavailable)
+            and trial.region_verdict.speedup.low > 1.0
+        ]
+        if self.winner is not None or not found:
+            return None
+        return min(found, key=lambda trial: trial.predicted_script_seconds or float("inf"))
+
 
 @dataclass(frozen=True)
 class Refused:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from .conclusion import conclusion, promising
+from .conclusion import conclusion, unconfirmed
 from .deadline import Deadline
 from .diagnose.hotspots import hot_functions, merge
 from .diagnose.regions import regions as find_regions
@@ -99,7 +99,7 @@ class Journey:
             with self.stages.stage("rewrites"):
                 tried = match_rules(looked.chains, self.options)
             with self.stages.stage("trials"):
-                trials = ScriptTrials(box, self.target, stdin, self.options.time_limit)
+                trials = ScriptTrials(box, self.target, stdin, self.options.time_limit, bare.end)
                 chosen = choose(
                     tried.candidates,
                     server,
@@ -174,8 +174,7 @@ class Journey:
         chosen: Chosen,
     ) -> Report:
         """The report of a journey that reached its end."""
-        stopped = isinstance(looked.profile.bare.end, Stopped)
-        found = chosen.patched or (stopped and promising(chosen))
+        found = chosen.patched or unconfirmed(chosen)
         outcome = Outcome.ADVICE if found else Outcome.NOTHING
         report = self.report(outcome, conclusion(looked.profile, looked.chains, tried, chosen))
         notes = (*looked.profile.notes, *box.notes, *chosen.notes)

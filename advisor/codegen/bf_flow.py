@@ -14,7 +14,18 @@ from dataclasses import dataclass, field, replace
 from ..model import Source
 from . import ast_tools as tools
 from .bf_uses import kept
-from .bf_values import Array, Env, Scalar, Value, copied_array, dotted, join, operation, value_of
+from .bf_values import (
+    Array,
+    Env,
+    Other,
+    Scalar,
+    Value,
+    dotted,
+    is_made,
+    join,
+    made_by,
+    value_of,
+)
 
 MOST_BUFFERS = 3
 
@@ -55,7 +66,7 @@ class Flow:
             if env is None:
                 return None
             known = self.before.get(id(statement))
-            env = env if known is None else self._join(known, env)
+            env = env if known is None else join(known, env)
             self.before[id(statement)] = env
             env = self._statement(statement, dict(env))
         return env
@@ -103,7 +114,7 @@ class Flow:
             self._jumps.pop()
             again = env
             for other in [*heads, *([end] if end is not None else [])]:
-                again = self._join(again, other)
+                again = join(again, other)
             if again == env:
                 return self._either(self.block(loop.orelse, env), self._all(exits))
             env = again
@@ -118,19 +129,12 @@ class Flow:
     def _either(self, a: Env | None, b: Env | None) -> Env | None:
         if a is None or b is None:
             return a if b is None else b
-        return self._join(a, b)
-
-    def _join(self, a: Env, b: Env) -> Env:
-        both = join(a, b)
-        for env in (a, b):
-            self._lose(value for name, value in env.items() if name not in both)
-        return both
+        return join(a, b)
 
     def _lose(self, values: Iterable[Value]) -> None:
         """Nothing is known any more of who holds these arrays."""
         for value in values:
-            if isinstance(value, Array):
-                self.escaped |= {site for site, _ in value.made}
+            self.escaped |= {site for site, _ in made_by(value)}
 
     # ------------------------------------------------------------- assignments
     def _assign(self, statement: ast.Assign, env: Env) -> Env:
@@ -155,7 +159,7 @@ class Flow:
 
     def _assign_name(self, statement: ast.Assign, name: str, env: Env) -> Env:
         known = self.value(statement.value, env)
-        made = isinstance(known, Array) and self._is_made(statement.value)
+        made = isinstance(known, Array) and is_made(self.source, statement.value)
         if not isinstance(known, Array) or made or ("." in name and not self.attributes):
             self._look(statement, env)
         if known is None:
@@ -166,16 +170,12 @@ class Flow:
         self._bind(name, known, env)
         return env
 
-    def _is_made(self, node: ast.expr) -> bool:
-        copied = copied_array(self.source, node) is not None
-        return copied or operation(self.source, node) is not None
-
     def _make(self, site: int, name: str, made: Array, env: Env) -> tuple[Env, Array]:
         """The array becomes the statement's newest; those it made before age by one."""
         older: Env = {}
         held = self.held.setdefault(site, set())
         for other, value in env.items():
-            if isinstance(value, Array):
+            if isinstance(value, Array | Other):
                 ages = {age for by, age in value.made if by == site}
                 if other != name:
                     held |= ages
@@ -204,6 +204,7 @@ class Flow:
         if isinstance(old, Scalar) and name is not None:
             left = ast.Name("old", ast.Load())
             both = ast.BinOp(left, statement.op, statement.value)
+            self.value(statement.value, env)
             new = value_of(self.source, both, {**env, "old": old})
             if isinstance(new, Scalar):
                 env[name] = new
@@ -231,6 +232,8 @@ class Flow:
     def value(self, node: ast.expr, env: Env) -> Value | None:
         """What is known of an expression; what was known at the entry is noted as used."""
         found = value_of(self.source, node, env)
+        if isinstance(found, Other):
+            return None
         if found is not None:
             for inner in ast.walk(node):
                 name = dotted(inner)

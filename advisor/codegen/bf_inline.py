@@ -130,6 +130,10 @@ class Inliner:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(
                 targets
             ) == len(values) and not all(dotted(v) for v in values):
+                if _independent(targets, values):
+                    pairs = zip(targets, values, strict=True)
+                    new = [ast.copy_location(ast.Assign([t], v), last) for t, v in pairs]
+                    return [*statements[:-1], *map(ast.fix_missing_locations, new)]
                 first: list[ast.stmt] = []
                 names: list[ast.expr] = []
                 for target, value in zip(targets, values, strict=True):
@@ -201,7 +205,7 @@ class Inliner:
         name = dotted(call.func)
         function = self.region.functions.get(name or "")
         source = self.region.source
-        if function is None or name is None or function.decorator_list:
+        if function is None or name is None or not _is_plain(function):
             raise CannotInline
         if function not in ast.walk(source.tree) or function is self.region.function:
             raise CannotInline
@@ -258,7 +262,7 @@ class Inliner:
         names = [argument.arg for argument in arguments.args]
         given: dict[str, ast.expr] = {}
         mapping: dict[str, ast.expr] = {}
-        if receiver is not None:
+        if receiver is not None and not function.decorator_list:
             mapping[names.pop(0)] = ast.Name(receiver, ast.Load())
         if len(call.args) > len(names) or any(isinstance(a, ast.Starred) for a in call.args):
             raise CannotInline
@@ -317,9 +321,13 @@ class Inliner:
     def _local_name(self, name: str) -> str:
         """The function's own name for it where the loop's function and the module lack it."""
         function = self.region.function
-        if function is None or name in self.taken or name in {
-            n.id for n in tools.names_in(function)
-        } | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}:
+        if (
+            function is None
+            or name in self.taken
+            or name
+            in {n.id for n in tools.names_in(function)}
+            | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+        ):
             return self.name(name)
         at_top = (n for n in tools.own_nodes(self.region.source.tree) if not isinstance(n, ast.arg))
         if any(name in tools._bound_by(node) for node in at_top):
@@ -340,6 +348,21 @@ class Inliner:
         """Whether it changes nothing but new names, so that it may be done earlier."""
         plain = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
         return plain and rolls.unknown_call(self.region.source, statement) is None
+
+
+def _independent(targets: list[ast.expr], values: list[ast.expr]) -> bool:
+    """``u, v = a + 1, b + 1``: no value reads what is bound before it."""
+    if not all(isinstance(target, ast.Name) for target in targets):
+        return False
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
+    return not any(n.id in names for value in values for n in tools.names_in(value)) and not any(
+        isinstance(value, ast.Starred) for value in values
+    )
+
+
+def _is_plain(function: ast.FunctionDef) -> bool:
+    names = [getattr(decorator, "id", "") for decorator in function.decorator_list]
+    return names in ([], ["staticmethod"])
 
 
 class _Rename(ast.NodeTransformer):

@@ -84,8 +84,10 @@ def _is_safe(
 
 
 def _is_method(call: ast.AST | None, attr: str) -> bool:
-    return attr in _FRESH_METHODS and isinstance(call, ast.Call) and all(
-        keyword.arg in ("axis", "keepdims", "ddof", "dtype") for keyword in call.keywords
+    return (
+        attr in _FRESH_METHODS
+        and isinstance(call, ast.Call)
+        and all(keyword.arg in ("axis", "keepdims", "ddof", "dtype") for keyword in call.keywords)
     )
 
 

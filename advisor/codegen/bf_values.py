@@ -72,7 +72,14 @@ class Scalar:
     kind: str
 
 
-Value = Array | Scalar
+@dataclass(frozen=True)
+class Other:
+    """Nothing is known but that it may be one of these arrays."""
+
+    made: frozenset[tuple[int, int]]
+
+
+Value = Array | Scalar | Other
 Env = dict[str, Value]
 
 
@@ -182,16 +189,18 @@ def value_of(source: Source, node: ast.expr, env: Env) -> Value | None:
             array = value_of(source, base, env)
             return _view(array, index) if isinstance(array, Array) else None
     copied = copied_array(source, node)
-    if copied is not None:
-        known = value_of(source, copied, env)
+    filled = filled_array(source, node)
+    if copied is not None or filled is not None:
+        known = value_of(source, copied or filled[0], env)  # type: ignore[index]
+        if filled is not None and filled[0] is not _model(node) and isinstance(known, Array):
+            known = replace(known, dtype="float64")
         return replace(known, made=frozenset(), whole=True) if isinstance(known, Array) else None
     done = operation(source, node)
     if done is None:
         return None
     operands = [value_of(source, operand, env) for operand in done.operands]
-    if any(operand is None for operand in operands):
-        return None
-    return _result(done, [operand for operand in operands if operand is not None], node)
+    known = [operand for operand in operands if isinstance(operand, Array | Scalar)]
+    return _result(done, known, node) if len(known) == len(operands) else None
 
 
 def copied_array(source: Source, node: ast.expr) -> ast.expr | None:
@@ -202,6 +211,28 @@ def copied_array(source: Source, node: ast.expr) -> ast.expr | None:
         case ast.Call(args=[value], keywords=[]):
             return value if tools.numpy_function(source, node) == "copy" else None
     return None
+
+
+def filled_array(source: Source, node: ast.expr) -> tuple[ast.expr, int] | None:
+    """``u`` and 0 in ``np.zeros_like(u)`` and ``np.zeros(u.shape)``, which makes float64."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return None
+    match tools.numpy_function(source, node), node.args[0]:
+        case "zeros_like" | "ones_like" as name, array:
+            return array, int(name == "ones_like")
+        case "zeros" | "ones" as name, ast.Attribute(value=array, attr="shape"):
+            return array, int(name == "ones")
+    return None
+
+
+def _model(node: ast.expr) -> ast.expr | None:
+    return node.args[0] if isinstance(node, ast.Call) else None
+
+
+def is_made(source: Source, node: ast.expr) -> bool:
+    """Whether evaluating the node makes a new array, if its value is one."""
+    makers = (copied_array, filled_array, operation)
+    return any(maker(source, node) is not None for maker in makers)
 
 
 def _view(array: Array, index: ast.expr) -> Array | None:
@@ -238,7 +269,7 @@ def _cut(part: ast.expr) -> int | None:
     return None
 
 
-def _result(done: Operation, operands: list[Value], node: ast.expr) -> Value | None:
+def _result(done: Operation, operands: list[Array | Scalar], node: ast.expr) -> Value | None:
     arrays = [operand for operand in operands if isinstance(operand, Array)]
     if not arrays:
         return _number(done, [o.kind for o in operands if isinstance(o, Scalar)], node)
@@ -257,7 +288,7 @@ def _result(done: Operation, operands: list[Value], node: ast.expr) -> Value | N
     return Array(arrays[0].shape, dtype) if dtype in DTYPES else None
 
 
-def _dtype(name: str, operands: list[Value]) -> str | None:
+def _dtype(name: str, operands: list[Array | Scalar]) -> str | None:
     """The dtype NumPy gives, found by asking it."""
     samples = [
         np.ones(2, operand.dtype) if isinstance(operand, Array) else _SCALARS[operand.kind]
@@ -292,11 +323,21 @@ def _number(done: Operation, kinds: list[str], node: ast.expr) -> Scalar | None:
 def join(a: Env, b: Env) -> Env:
     """What holds on both of two ways through the program."""
     found: Env = {}
-    for name in a.keys() & b.keys():
-        x, y = a[name], b[name]
-        if isinstance(x, Array) and isinstance(y, Array):
-            if x.shape == y.shape and x.dtype == y.dtype:
-                found[name] = replace(x, made=x.made | y.made, whole=x.whole and y.whole)
-        elif x == y:
+    for name in {**a, **b}:
+        x, y = a.get(name), b.get(name)
+        if isinstance(x, Array) and isinstance(y, Array) and _alike(x, y):
+            found[name] = replace(x, made=x.made | y.made, whole=x.whole and y.whole)
+        elif x == y and x is not None:
             found[name] = x
+        elif made := made_by(x) | made_by(y):
+            found[name] = Other(made)
     return found
+
+
+def _alike(x: Array, y: Array) -> bool:
+    return x.shape == y.shape and x.dtype == y.dtype
+
+
+def made_by(value: Value | None) -> frozenset[tuple[int, int]]:
+    """The arrays of the loop that the value may be."""
+    return value.made if isinstance(value, Array | Other) else frozenset()

@@ -219,6 +219,15 @@ class Evaluator(Arithmetic):
 
     # ---------------------------------------------------------- comparisons
     def _compare(self, node: ast.Compare) -> Num:
+        match node:
+            case ast.Compare(
+                left=ast.Tuple(elts=left),
+                ops=[ast.Eq() | ast.NotEq()],
+                comparators=[ast.Tuple(elts=right)],
+            ) if len(left) == len(right):
+                return self._compare_tuples(left, right, node)
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Tuple(elts=items)]):
+                return self._search(node.left, items, node)
         nodes = [node.left, *node.comparators]
         values = [self.number(n) for n in nodes]
         result: Num | None = None
@@ -234,6 +243,25 @@ class Evaluator(Arithmetic):
             result = one if result is None else self._logic([result, one], node)
         assert result is not None
         return result
+
+    def _compare_tuples(
+        self, left: list[ast.expr], right: list[ast.expr], node: ast.Compare
+    ) -> Num:
+        """``(di, dj) != (0, 0)`` of whole numbers; the nest has refused floats."""
+        for one, two in zip(left, right, strict=True):
+            self._compare_pair("==", one, two, self.number(one), self.number(two), node)
+        return Num(PY_BOOL, 0, 1)
+
+    def _search(self, left: ast.expr, items: list[ast.expr], node: ast.Compare) -> Num:
+        """``s in (2, 3)``: numba's tuples of one type search as Python's."""
+        value = self.number(left)
+        found = [self.number(item) for item in items]
+        if value.type.kind is not Kind.INT or {f.type for f in found} != {PY_INT}:
+            text = f"`{ast.unparse(node)}` searches other than whole numbers"
+            raise Unsupported(text, node.lineno)
+        for item, one in zip(items, found, strict=True):
+            self._compare_pair("==", left, item, value, one, node)
+        return Num(PY_BOOL, 0, 1)
 
     def _compare_pair(
         self, op: str, left_node: ast.expr, right_node: ast.expr, left: Num, right: Num, at: ast.AST

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 from ..loopnest.affine import Affine, constant
 from ..loopnest.ir import PY_INT, Kind
+from ..loopnest.scope import dotted
 from .nb_eval import Evaluator
 from .nb_loops import Loops
 from .nb_paths import assigned_paths
 from .nb_state import fail
-from .nb_values import STEPS, Items, Num, Unsupported, Value, View
+from .nb_values import STEPS, Items, Num, Target, Unsupported, Value, View, number
 
 
 class Iterables(Loops):
@@ -29,11 +32,44 @@ class Iterables(Loops):
                 views = [self._iterable(i) for i in several]
                 items = [self._items(v, i) for v, i in zip(views, several, strict=True)]
                 return lambda: self.bind(node.target, Items(tuple(items)), node), False
+            case ast.Call(func=function) if self._is_product(function):
+                return self._over_product(node, node.iter)
             case _:
                 view = self._iterable(node.iter)
                 item = self._items(view, node.iter)
                 sure = isinstance(view, Items) and bool(view.items)
                 return lambda: self.bind(node.target, item, node), sure
+
+    def _is_product(self, function: ast.expr) -> bool:
+        if dotted(function) is None:
+            return False
+        target = self.ev.value(function)
+        return isinstance(target, Target) and target.name == "itertools.product"
+
+    def _over_product(self, node: ast.For, call: ast.Call) -> tuple[Callable[[], None], bool]:
+        """Constant factors become a tuple of tuples, ``range(n)`` an axis of ``np.ndindex``."""
+        repeat = next(
+            (k.value.value for k in call.keywords if isinstance(k.value, ast.Constant)), 1
+        )
+        factors = call.args * int(repeat)  # type: ignore[call-overload]
+        constant_factors = [_constant_factor(f) for f in factors]
+        known = [f for f in constant_factors if f]
+        if len(known) == len(factors) and math.prod(map(len, known)) <= 128:
+            self.state.replace(call, repr(tuple(product(*known))))
+            columns = [Items(tuple(number(v) for v in column)) for column in known]
+            items = [any_item(self.ev, list(c.items), node.iter) for c in columns]
+            return lambda: self.bind(node.target, Items(tuple(items)), node), True
+        stops = [_counted(f) for f in factors]
+        names = [s for s in stops if s is not None]
+        if len(names) != len(factors):
+            text = "product() of other than constants, or of range(n) in every place"
+            raise Unsupported(text, node.lineno, "write the loops out")
+        zero = Num(PY_INT, 0, 0, form=constant(0))
+        indices = [self._index(node, zero, self.ev.number(s), 1) for s in names]
+        stop_texts = ", ".join(f"max(0, {self.state.source.text(s)})" for s in names)
+        self.state.replace(call, f"\0np.ndindex({stop_texts})")
+        self.state.casts = True
+        return lambda: self.bind(node.target, Items(tuple(i() for i in indices)), node), False
 
     def _iterable(self, node: ast.expr) -> View | Items:
         value = self.ev.value(node)
@@ -131,6 +167,28 @@ class Iterables(Loops):
             return Num(PY_INT, low_, high_, form=form)
 
         return index
+
+
+def _constant_factor(node: ast.expr) -> tuple[int, ...] | None:
+    """``(-1, 0, 1)`` or ``range(-1, 2)``, as numbers."""
+    try:
+        match node:
+            case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
+                return tuple(range(*(ast.literal_eval(a) for a in args))[:129])
+            case ast.Tuple() | ast.List():
+                found = ast.literal_eval(node)
+                return tuple(found) if {*map(type, found)} == {int} else None
+    except (ValueError, TypeError):
+        return None
+    return None
+
+
+def _counted(node: ast.expr) -> ast.expr | None:
+    """``n`` of ``range(n)``."""
+    match node:
+        case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]):
+            return stop
+    return None
 
 
 def any_item(ev: Evaluator, items: list[Value], node: ast.expr) -> Value:

@@ -45,6 +45,8 @@ def refine(ev: Evaluator, test: ast.expr, truth: bool) -> bool:
             return True
         case ast.Compare(left=left, ops=ops, comparators=comparators):
             nodes = [left, *comparators]
+            if any(isinstance(n, ast.Tuple) for n in nodes):
+                return True
             if not truth and len(ops) > 1:
                 return True
             for k, op_ in enumerate(ops):

@@ -214,6 +214,12 @@ class ExpressionLowering(ArrayLowering):
                 left=left, ops=[ast.In() | ast.NotIn() as within], comparators=[right]
             ):
                 return self.membership(left, within, right, line)
+            case ast.Compare(
+                left=ast.Tuple(elts=left_items),
+                ops=[ast.Eq() | ast.NotEq() as op],
+                comparators=[ast.Tuple(elts=right_items)],
+            ):
+                return self.tuples(left_items, op, right_items, line)
         operands = [self.expr(node.left)]
         parts: list[Expr] = []
         for position, (op, item) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -227,6 +233,22 @@ class ExpressionLowering(ArrayLowering):
         kinds = {p.type for p in parts}
         kind = parts[0].type if len(kinds) == 1 else Scalar(Kind.BOOL, "bool")
         return self.spread(Bool(kind, line, "and", tuple(parts)), frozenset(kinds))
+
+    def tuples(self, left: list[ast.expr], op: ast.cmpop, right: list[ast.expr], line: int) -> Expr:
+        """``(di, dj) != (0, 0)``: element by element."""
+        starred = any(isinstance(e, ast.Starred) for e in (*left, *right))
+        if starred or not left or len(left) != len(right):
+            raise Stop("a comparison of tuples of different lengths", line)
+        parts: list[Expr] = []
+        for one, two in zip(left, right, strict=True):
+            a, b = self.settled(self.expr(one)), self.settled(self.expr(two))
+            if Kind.FLOAT in (a.type.kind, b.type.kind) or a.type.kind is Kind.COMPLEX:
+                # (x, 1) == (x, 1) is true for a NaN x: tuples look for identity first
+                raise Stop("a comparison of tuples with floats, where NaN may equal itself", line)
+            part = self.compare("==", a, b, line)
+            parts.append(part if part.type == PY_BOOL else Call(PY_BOOL, line, "bool", (part,)))
+        equal: Expr = Bool(PY_BOOL, line, "and", tuple(parts)) if len(parts) > 1 else parts[0]
+        return equal if isinstance(op, ast.Eq) else Unary(PY_BOOL, line, "not", equal)
 
     def compare(self, op: str, left: Expr, right: Expr, line: int) -> Expr:
         """One comparison."""

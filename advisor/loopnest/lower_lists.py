@@ -117,7 +117,7 @@ class ListLowering(StatementLowering):
                         is_async=0,
                     )
                 ],
-            ) if not any(isinstance(n, ast.Name) and n.id == unused for n in ast.walk(item)):
+            ) if not _reads_name(item, unused):
                 extents: tuple[Expr, ...] = (self.count(count),)
                 if is_list(item):
                     inner, item = self.repeated(item)
@@ -287,6 +287,13 @@ class ListLowering(StatementLowering):
             kind, info = self.element_types.get(name), self.observation.values[name]
             if info.element is not None and kind != typing.scalar_of(info.element):
                 raise Stop(f"values of another type are appended to {name}", line)
+
+
+def _reads_name(node: ast.expr, name: str) -> bool:
+    return any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+        for n in ast.walk(node)
+    )
 
 
 def is_list(node: ast.expr) -> bool:

@@ -28,7 +28,7 @@ from .ir import (
     While,
 )
 from .lower_assignments import Item
-from .lower_lists import ListLowering
+from .lower_products import ProductLowering
 from .scope import Literal, own_nodes
 
 
@@ -59,7 +59,7 @@ class Domain:
         return False
 
 
-class LoopLowering(ListLowering):
+class LoopLowering(ProductLowering):
     """Loops, with a fix point over what each name stands for at the loop's head."""
 
     def reset_heads(self) -> None:
@@ -77,6 +77,9 @@ class LoopLowering(ListLowering):
     def for_loop(self, node: ast.For) -> list[Stmt]:
         """``for target in iterable``."""
         line = node.lineno
+        product = self.product_loop(node)
+        if product is not None:
+            return product
         domain = self.domain(node.iter)
         domain, before = self.bounds_fixed(domain, node)
         reassigned = self.assigned_in(node.body)
@@ -100,11 +103,10 @@ class LoopLowering(ListLowering):
         body, after = self.loop_body(node, entry, prologue)
         del self.walked[len(self.walked) - len(walked) :]
         context = self.last_context
-        if domain.runs or self.relied_to_run(domain, line):
-            self.env = merge_envs([after, *context.continues, *context.breaks])
-        else:
-            head = merge_envs([entry, after, *context.continues])
-            self.env = merge_envs([head, *context.breaks])
+        ran = merge_envs([after, *context.continues, *context.breaks])
+        self.env = merge_envs([entry, ran])
+        if domain.runs or (_unsettled(self.env, ran) and self.relied_to_run(domain, line)):
+            self.env = ran
         loop = For(
             line, node, index, domain.start, domain.stop, domain.step, tuple(body), domain.values
         )
@@ -480,6 +482,17 @@ class LoopLowering(ListLowering):
 
     positive_steps: list[tuple[Expr, int]]
     last_context: LoopContext
+
+
+def _unsettled(skipped: Env | None, ran: Env | None) -> bool:
+    """Whether the type of some variable hangs on whether the loop runs."""
+    if skipped is None or ran is None:
+        return False
+    for name, bound in skipped.items():
+        one = ran.get(name)
+        if isinstance(bound, Private) and isinstance(one, Private) and one.types != bound.types:
+            return True
+    return False
 
 
 def _one(line: int) -> Const:

@@ -27,16 +27,19 @@ def rule_title(code: str) -> str:
 def finding_view(number: int, finding: Finding, report: Report, verbose: bool) -> RenderableType:
     """One finding: what is offered and what that rests on, or what was tried in vain."""
     region, winner = finding.region, finding.winner
-    title = rule_title(winner.candidate.rule) if winner else "nothing offered"
+    shown = winner or finding.unconfirmed
+    title = rule_title(shown.candidate.rule) if shown else "nothing offered"
+    if winner is None and shown is not None:
+        title += ", unverified as a whole script: not in the patch"
     head = Text.assemble((f"{number}. {title}", "bold"))
     share = f"{words.percent(region.share)} of the run{_bound(finding)}"
     place = paragraph(f"{words.where(region, report.target.cwd)}: {share}")
     parts: list[RenderableType] = [head, place]
-    if winner is not None:
-        parts += _offered(winner, report.target.cwd)
-    if finding.others:
-        heading = "Others tried:" if winner else "Tried:"
-        parts += [Text(heading, style="bold"), _trials(finding.others, verbose)]
+    if shown is not None:
+        parts += _offered(shown, report.target.cwd)
+    if others := [trial for trial in finding.others if trial is not shown]:
+        heading = "Others tried:" if shown else "Tried:"
+        parts += [Text(heading, style="bold"), _trials(others, verbose)]
     return Group(*parts, Text())
 
 

@@ -77,10 +77,21 @@ class ScriptTrials:
     """Runs the script in the sandbox, the original and rewrites of it, and compares."""
 
     def __init__(
-        self, box: Sandbox, target: Target, stdin: Path | None, limit: float | None
+        self,
+        box: Sandbox,
+        target: Target,
+        stdin: Path | None,
+        limit: float | None,
+        real_end: RunEnd | None = None,
     ) -> None:
-        """``limit``: seconds after which any one run is stopped; None: no bound of its own."""
+        """``limit``: seconds after which any one run is stopped; None: no bound of its own.
+
+        ``real_end``: how the user's own run ended; trials say nothing where the scratch copy does
+        not let the original come to the same end.
+        """
         self.box, self.target, self.stdin, self.limit = box, target, stdin, limit
+        self._real_end = real_end
+        self._obstacle: str | None = None
         self.notes: list[str] = []
         self._originals: list[RunResult] = []
         self._skewed: RunResult | None = None
@@ -91,9 +102,22 @@ class ScriptTrials:
     def original(self) -> RunResult:
         """The first run of the original in the sandbox; runs it if need be."""
         if not self._originals:
-            self._originals.append(self._run({}))
-            self._arrays = ArrayFiles.read(self.box, self._originals[0].files or {}, None)
+            first = self._run({})
+            self._originals.append(first)
+            self._arrays = ArrayFiles.read(self.box, first.files or {}, None)
+            if self._real_end is not None and first.end != self._real_end:
+                self._obstacle = self._why_not_repeated(first)
         return self._originals[0]
+
+    def _why_not_repeated(self, run: RunResult) -> str:
+        """A program that fails early in the scratch copy would be "equal" to any rewrite of it."""
+        if self.box.escapes:
+            paths = ", ".join(map(str, self.box.escapes[:3]))
+            return f"the script writes {paths}, outside its folder, which trial runs must not do"
+        return (
+            f"in a scratch copy the original {end_words(run.end)}, unlike in the real run"
+            f"{_last_line(run)}"
+        )
 
     @property
     def original_walls(self) -> tuple[float, ...]:
@@ -138,6 +162,8 @@ class ScriptTrials:
     def compare(self, run: RunResult, goal: Goal) -> Comparison:
         """Output, files and end of a run against the original's."""
         original = self.original
+        if self._obstacle is not None:
+            return Comparison(Unavailable(self._obstacle))
         # What the original does not survive says nothing: both were cut at some point.
         if isinstance(original.end, Stopped):
             limit = original.end.limit

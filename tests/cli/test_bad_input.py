@@ -17,6 +17,19 @@ from command import COMMAND, HOT, Run, leftovers, names, processes, write
 WORK = HOT + "print(total(range(4_000_000)))\n"
 """About half a second of work that cannot be vectorised, then one line of output."""
 
+SMOOTHING = """\
+import numpy as np
+
+def smooth(a):
+    out = np.zeros(len(a))
+    for i in range(1, len(a) - 1):
+        out[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0
+    return out
+
+a = np.arange(400_000) % 17.0
+"""
+"""A hot loop that can be rewritten."""
+
 
 def last_line(text: str) -> str:
     return text.strip().splitlines()[-1]
@@ -247,10 +260,7 @@ def test_two_runs_that_differ(gpuadvise: Callable[..., Run], tmp_path: Path) -> 
     write(
         tmp_path / "work",
         "s.py",
-        "import time\nimport numpy as np\n\ndef smooth(a):\n    out = np.zeros(len(a))\n"
-        "    for i in range(1, len(a) - 1):\n"
-        "        out[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0\n    return out\n\n"
-        "a = np.arange(400_000) % 17.0\nfor _ in range(6):\n    a = smooth(a)\n"
+        f"import time\n{SMOOTHING}for _ in range(6):\n    a = smooth(a)\n"
         "print(a.sum())\nprint('at', time.time())\n",
     )
     run = gpuadvise("s.py")
@@ -300,3 +310,19 @@ def test_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: flo
     assert leftovers(scratch) == []
     time.sleep(0.2)
     assert processes(str(scratch)) == []
+
+
+def test_writes_outside_its_folder(gpuadvise: Callable[..., Run], tmp_path: Path) -> None:
+    """A trial run that is refused a write fails early; so would a rewrite: that proves nothing."""
+    outside = tmp_path / "elsewhere.txt"
+    text = (
+        f"{SMOOTHING}a = smooth(a)\nopen({str(outside)!r}, 'a').write('once\\n')\n"
+        "for _ in range(6):\n    a = smooth(a)\nprint(a.sum())\n"
+    )
+    write(tmp_path / "work", "s.py", text)
+    run = gpuadvise("--apply", "s.py")
+    assert outside.read_text() == "once\n"
+    assert run.code == 0, "advice on recorded calls is advice"
+    outcome = " ".join(run.err.split())
+    assert "unverified as a whole script: the script writes" in outcome
+    assert (run.folder / "s.py").read_text() == text, "what is unverified is never applied"

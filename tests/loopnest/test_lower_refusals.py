@@ -163,12 +163,6 @@ REFUSED: dict[str, tuple[str, tuple[object, ...], str, int]] = {
         3,
     ),
     "string": ("def f(a, s):\n    for i in range(3):\n        s += str(i)\n", (X, ""), "s ", 3),
-    "append and read": (
-        "def f(a):\n    out = [1.0]\n    for v in a:\n        out.append(out[-1] * 2.0)\n",
-        (X,),
-        "appended to and read",
-        3,
-    ),
     "fraction of a negative": (
         "def f(a):\n    for i in range(6):\n        a[i] = (a[i] - 3.0) ** 0.5\n",
         (X.tolist(),),
