@@ -69,6 +69,8 @@ def _unconfirmed(reasons: tuple[Unavailable, ...]) -> str:
 
 def _no_loops(profile: Profile) -> str:
     own = sum(function.share for function in profile.functions)
+    if not any(line.share > 0.0 for line in profile.lines):
+        return "the time could not be measured line by line"
     if own < 0.5:
         return f"{1 - own:.0%} of the time is spent outside the script's own lines"
     return f"no loop of the script takes {MIN_SHARE:.0%} of its time"

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .model import Candidate, Match, Refusal, Refused, Region
+from .diagnose.warnings_as_errors import raising_statement
+from .model import Candidate, Match, Refusal, Refused, Region, Source
 from .options import Options
+from .patch import PatchError
 from .registry import Rule, rules
+
+
+_NUMERIC = frozenset({"numpy", "numba"})
+"""Packages whose code meets overflow and division by zero otherwise than the loop does."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +25,16 @@ class Tried:
     refused: tuple[Refused, ...]
 
 
-def match_rules(chains: Sequence[tuple[Region, ...]], options: Options) -> Tried:
+def match_rules(
+    chains: Sequence[tuple[Region, ...]], options: Options, sources: Iterable[Source] = ()
+) -> Tried:
     """Every rule's first match in each chain of nested loops, from the outermost loop inwards.
 
     A rule that answers a loop with a refusal is asked again about the loop inside it. Rules and
-    matches that need packages the user does not allow are left out.
+    matches that need packages the user does not allow are left out. ``sources`` are all files of
+    the program: one of them may turn NumPy's warnings into exceptions for all.
     """
+    raising = raising_statement(sources)
     known = [rule for rule in rules() if rule.needs <= options.allow]
     candidates: dict[tuple[object, ...], Candidate] = {}
     refused: dict[tuple[object, ...], Refused] = {}
@@ -32,7 +42,7 @@ def match_rules(chains: Sequence[tuple[Region, ...]], options: Options) -> Tried
         for refusal in _not_expressed(chain):
             refused.setdefault((refusal.region.site, None), refusal)
         for rule in known:
-            for answer in _ask(rule, chain, options):
+            for answer in _ask(rule, chain, options, raising):
                 if isinstance(answer, Refused):
                     refused.setdefault((answer.region.site, rule.code), answer)
                 else:
@@ -54,9 +64,13 @@ def _not_expressed(chain: tuple[Region, ...]) -> Iterator[Refused]:
         yield Refused(innermost, None, innermost.nest)
 
 
-def _ask(rule: Rule, chain: tuple[Region, ...], options: Options) -> Iterator[Candidate | Refused]:
+def _ask(
+    rule: Rule, chain: tuple[Region, ...], options: Options, raising: Refusal | None
+) -> Iterator[Candidate | Refused]:
     for region in chain:
         answer = _answer(rule, region)
+        if isinstance(answer, Match) and raising is not None and answer.needs & _NUMERIC:
+            answer = raising
         if isinstance(answer, Match) and answer.needs <= options.allow:
             yield Candidate("", rule.code, region, answer)
             return
@@ -67,6 +81,9 @@ def _ask(rule: Rule, chain: tuple[Region, ...], options: Options) -> Iterator[Ca
 def _answer(rule: Rule, region: Region) -> Match | Refusal | None:
     try:
         return rule.function(region)
+    except PatchError as error:
+        # The text cannot be edited there: two statements on one line, a line continued by "\\".
+        return Refusal(str(error), region.loop.lineno)
     except Exception:  # one rule's bug must not cost the user the advice of the others
         trace = traceback.format_exc(limit=-4)
         return Refusal(

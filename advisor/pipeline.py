@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from .conclusion import conclusion, unconfirmed
@@ -20,6 +21,7 @@ from .diagnose.sites import find_sites
 from .failures import failed_run
 from .matching import Tried, match_rules
 from .model import (
+    Exited,
     Outcome,
     Profile,
     Region,
@@ -97,7 +99,7 @@ class Journey:
         with StateServer(originals, box.own) as server:
             looked = self.observe(box, bare, stdin, sources, server, deadline)
             with self.stages.stage("rewrites"):
-                tried = match_rules(looked.chains, self.options)
+                tried = match_rules(looked.chains, self.options, sources.values())
             with self.stages.stage("trials"):
                 trials = ScriptTrials(box, self.target, stdin, self.options.time_limit, bare.end)
                 chosen = choose(
@@ -129,17 +131,21 @@ class Journey:
         hot = hot_functions(sampled.functions)
         sites = find_sites(sources, hot)
         with self.stages.stage("line profile"):
-            measured = observe_lines(
+            timed = [(function.file, function.qualname) for function in hot]
+            look = partial(
+                observe_lines,
                 box,
                 self.target,
                 sites=sites,
-                functions=[(function.file, function.qualname) for function in hot],
                 budget=LINE_BUDGET,
-                limit=deadline.within(self.options.time_limit),
                 stdin=stdin,
                 states_address=server.address,
                 expected=bare.wall,
             )
+            measured = look(functions=timed, limit=deadline.within(self.options.time_limit))
+            if isinstance(measured.ended, Exited) and measured.ended != bare.end and bare.ok:
+                # Tracing holds references: ndarray.resize() then fails, for one. Once without it.
+                measured = look(functions=[], limit=deadline.within(self.options.time_limit))
         profile = merge(bare, sampled, measured, sources)
         return Looked(profile, find_regions(sources, sites, profile, measured.sites))
 

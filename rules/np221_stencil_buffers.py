@@ -47,7 +47,7 @@ def advect(u, c, steps):
 """,
         inputs="args = (rng.random(1500), 0.4, 6)",
         function="advect",
-        contains=("np.copyto(un_buffer, u)", "un_buffer, un_buffer_2 = un_buffer_2, un_buffer"),
+        contains=("np.copyto(un_a, u)", "un_a, un_b = un_b, un_a"),
     ),
     Rewrites(
         before="""\
@@ -65,7 +65,7 @@ def wave(u, before, c2, steps):
 """,
         inputs="args = (rng.random(1500), rng.random(1500), 0.3, 7)",
         function="wave",
-        contains=("after_buffer_3",),
+        contains=("after_c",),
     ),
     Rewrites(
         before="""\

@@ -40,8 +40,8 @@ class Flow:
 
     source: Source
     entry: Env
-    attributes: bool
-    """Whether attributes of objects are sure to stay what they are unless the loop binds them."""
+    objects: frozenset[str] = frozenset()
+    """Objects whose attributes keep what is assigned to them, and which only the loop assigns."""
     before: dict[int, Env] = field(default_factory=dict)
     """What holds before each statement, by the identity of the node."""
     held: dict[int, set[int]] = field(default_factory=dict)
@@ -102,7 +102,8 @@ class Flow:
         test = loop.iter if isinstance(loop, ast.For) else loop.test
         exits: list[Env] = []
         for _ in range(12):
-            self._look(test, env)
+            # for row in u: rows.append(row)
+            self._look(test, env, assigned=isinstance(loop, ast.For))
             inner = dict(env)
             if isinstance(loop, ast.For):
                 inner = self._forget(loop.target, inner)
@@ -160,7 +161,7 @@ class Flow:
     def _assign_name(self, statement: ast.Assign, name: str, env: Env) -> Env:
         known = self.value(statement.value, env)
         made = isinstance(known, Array) and is_made(self.source, statement.value)
-        if not isinstance(known, Array) or made or ("." in name and not self.attributes):
+        if not isinstance(known, Array) or made or not self._is_followed(name):
             self._look(statement, env)
         if known is None:
             return self._forget(statement, env)
@@ -188,10 +189,15 @@ class Flow:
         return older, replace(made, made=frozenset({(site, 0)}), whole=True)
 
     def _bind(self, name: str, value: Value, env: Env) -> None:
-        if "." in name and not self.attributes:
+        if self._is_followed(name):
+            env[name] = value
+        else:
             self._lose([value])
-            return
-        env[name] = value
+
+    def _is_followed(self, name: str) -> bool:
+        """Whether assigning to the name has no effect but that."""
+        root, dot, _ = name.partition(".")
+        return not dot or (name in self.entry and root in self.objects)
 
     def _augmented(self, statement: ast.AugAssign, env: Env) -> Env:
         name = dotted(statement.target)

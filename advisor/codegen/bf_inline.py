@@ -10,6 +10,8 @@ import ast
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
+from weakref import WeakKeyDictionary
 
 from ..model import Region, Source
 from ..names import free_name
@@ -19,6 +21,21 @@ from .bf_values import dotted
 
 MAX_STATEMENTS = 60
 """Longer bodies are not written out: nobody would want to read them."""
+
+
+_PERHAPS = (
+    *(ast.Lambda, ast.IfExp, ast.BoolOp),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
+_NOT_WRITTEN_OUT = (
+    *_PERHAPS[:1],
+    *_PERHAPS[3:],
+    *(ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.JoinedStr, ast.Starred),
+)
+
+
+WRITTEN_OUT: WeakKeyDictionary[ast.stmt, list[str]] = WeakKeyDictionary()
+"""For the first statement that stands for a call: the original, as comment lines."""
 
 
 class CannotInline(Exception):
@@ -49,7 +66,11 @@ class Inliner:
         """The statements, calls written out."""
         found: list[ast.stmt] = []
         for statement in statements:
-            found += self.statement(statement, depth)
+            new = self.statement(statement, depth)
+            if depth == 0 and new and new[0] is not statement and _is_simple(statement):
+                lines = self.region.source.text(statement).split("\n")
+                WRITTEN_OUT[new[0]] = [f"# {line.strip()}" for line in lines]
+            found += new
         if len(found) > MAX_STATEMENTS:
             raise CannotInline
         return found
@@ -103,20 +124,18 @@ class Inliner:
                     before, result = inliner._expand(node, depth)
                 except CannotInline:
                     return node
-                if result is None or not all(self._only_computes(s) for s in before):
+                if result is None or not all(inliner._only_computes(s) for s in before):
                     return node
                 hoisted.extend(before)
                 return result
 
-            def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-                return node
-
-            visit_IfExp = visit_BoolOp = visit_ListComp = visit_Lambda  # type: ignore[assignment]
-            visit_GeneratorExp = visit_SetComp = visit_DictComp = visit_Lambda  # type: ignore[assignment]
+            def visit(self, node: ast.AST) -> ast.AST:
+                # x if small else f(x): perhaps f is not called at all
+                return node if isinstance(node, _PERHAPS) else super().visit(node)
 
         changed = copy.deepcopy(statement)
         taken, used = set(self.taken), list(self.used)
-        changed.value = Replace().visit(changed.value)
+        changed.value = cast(ast.expr, Replace().visit(changed.value))
         # u = noise(u) + laplacian(u): what noise does must come first
         if self.used == used or rolls.unknown_call(self.region.source, changed) is not None:
             self.taken, self.used = taken, used
@@ -132,7 +151,9 @@ class Inliner:
             ) == len(values) and not all(dotted(v) for v in values):
                 if _independent(targets, values):
                     pairs = zip(targets, values, strict=True)
-                    new = [ast.copy_location(ast.Assign([t], v), last) for t, v in pairs]
+                    new: list[ast.stmt] = [
+                        ast.copy_location(ast.Assign([t], v), last) for t, v in pairs
+                    ]
                     return [*statements[:-1], *map(ast.fix_missing_locations, new)]
                 first: list[ast.stmt] = []
                 names: list[ast.expr] = []
@@ -170,13 +191,12 @@ class Inliner:
             last = body.pop()
             assert isinstance(last, ast.Return)
             result = last.value
-        simple = (ast.Assign, ast.AugAssign, ast.Expr, ast.Pass)
-        if not all(isinstance(s, simple) for s in body):
+        simple = (ast.Assign, ast.AugAssign, ast.Expr, ast.Pass, ast.For, ast.If, ast.While)
+        every = [n for part in body for n in ast.walk(part) if isinstance(n, ast.stmt)]
+        if not all(isinstance(n, (*simple, ast.Break, ast.Continue)) for n in every):
             raise CannotInline
-        odd = (ast.Lambda, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.JoinedStr)
-        odd += (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Starred)
         holder = ast.Module([*body, *([ast.Expr(result)] if result else [])], [])
-        if any(isinstance(n, odd) for n in ast.walk(holder)):
+        if any(isinstance(n, _NOT_WRITTEN_OUT) for n in ast.walk(holder)):
             raise CannotInline
         if tools.reads_frames(function) is not None:
             raise CannotInline
@@ -244,12 +264,11 @@ class Inliner:
             raise CannotInline
         for node in ast.walk(source.tree):
             # model.step = faster_step    or  setattr(model, name, faster_step)
-            if isinstance(node, ast.Attribute) and node.attr == function.name:
-                if not isinstance(node.ctx, ast.Load):
-                    raise CannotInline
-            if isinstance(node, ast.Name) and node.id in ("setattr", "vars"):
+            named = node.attr if isinstance(node, ast.Attribute) else None
+            stored = named == function.name and not isinstance(getattr(node, "ctx", None), ast.Load)
+            if stored or named == "__dict__":
                 raise CannotInline
-            if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+            if isinstance(node, ast.Name) and node.id in ("setattr", "vars"):
                 raise CannotInline
 
     def _bind(
@@ -358,6 +377,10 @@ def _independent(targets: list[ast.expr], values: list[ast.expr]) -> bool:
     return not any(n.id in names for value in values for n in tools.names_in(value)) and not any(
         isinstance(value, ast.Starred) for value in values
     )
+
+
+def _is_simple(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr)
 
 
 def _is_plain(function: ast.FunctionDef) -> bool:

@@ -109,7 +109,7 @@ def _flow(region: Region, inliner: Inliner, body: list[ast.stmt]) -> Flow | None
     }
     if not any(_is_large(region, name) for name in entry):
         return None
-    flow = Flow(region.source, entry, attributes)
+    flow = Flow(region.source, entry, _plain_objects(region) if attributes else frozenset())
     if not _nobody_looks(region):
         flow.escaped |= {id(node) for stmt in body for node in ast.walk(stmt)}
     loop = type(region.loop)(**{**vars(region.loop), "body": body})
@@ -156,9 +156,9 @@ def _is_bound(region: Region, name: str) -> bool:
         for part in getattr(above, "body", []):
             if part is block:
                 break
-            if isinstance(part, ast.Assign | ast.AnnAssign | ast.For | ast.With):
-                if tools.stores(part, root):
-                    return True
+            kinds = ast.Assign | ast.AnnAssign | ast.With
+            if isinstance(part, kinds) and tools.stores(part, root):
+                return True
         block = above
         if above is function:
             break
@@ -186,6 +186,25 @@ def _captured(region: Region, flow: Flow, body: list[ast.stmt]) -> set[int]:
             if (relevant or not known) and any(n.id == name for n in tools.names_in(node)):
                 found.add(id(statement))
     return found
+
+
+def _plain_objects(region: Region) -> frozenset[str]:
+    """Names of objects whose classes, with all bases, are classes of this file."""
+    assert region.observation is not None
+    classes = {n.name: n for n in region.source.tree.body if isinstance(n, ast.ClassDef)}
+
+    def is_plain(name: str, below: tuple[str, ...] = ()) -> bool:
+        known = classes.get(name)
+        if known is None or name in below:
+            return False
+        bases = [getattr(base, "id", "?") for base in known.bases]
+        return all(base == "object" or is_plain(base, (*below, name)) for base in bases)
+
+    return frozenset(
+        name
+        for name, info in region.observation.values.items()
+        if info.kind == "object" and is_plain(info.type_name.rpartition(".")[2])
+    )
 
 
 def _computes_attributes(region: Region) -> bool:

@@ -11,6 +11,7 @@ from ..layout import LEVEL, comments_between, reindent
 from ..model import Source
 from . import ast_tools as tools
 from .bf_flow import Flow
+from .bf_inline import WRITTEN_OUT
 from .bf_values import Array, Axis, Env, copied_array, dotted, filled_array, is_made, operation
 
 WIDTH = 88
@@ -66,7 +67,7 @@ class Writer:
     def _comments(self, statement: ast.stmt) -> list[str]:
         """Comments above a statement of the file, below the one before, and on its own lines."""
         if statement not in tools.parents(self.source):
-            return []
+            return WRITTEN_OUT.get(statement, [])
         block = tools.block_of(self.source, statement)
         at = block.index(statement)
         above = tools.parents(self.source)[statement]
@@ -244,7 +245,8 @@ class Writer:
     def _take(self, key: Key) -> str:
         free = self._free.setdefault(key, [])
         if free:
-            return free.pop()
+            free.sort(key=list(self.made).index)
+            return free.pop(0)
         return self._make("mask" if key[1] == "bool" else "work", Array(*key))
 
     def _make(self, wanted: str, like: Array) -> str:

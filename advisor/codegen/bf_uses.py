@@ -12,13 +12,64 @@ from .bf_values import dotted, operation
 
 _LOOKS = frozenset({"shape", "size", "ndim", "dtype", "nbytes", "itemsize"})
 _FRESH_METHODS = frozenset(
-    "max min sum mean std var all any copy tolist item argmax argmin dot prod tobytes round "
-    "cumsum nonzero".split()
+    [
+        "max",
+        "min",
+        "sum",
+        "mean",
+        "std",
+        "var",
+        "all",
+        "any",
+        "copy",
+        "tolist",
+        "item",
+        "argmax",
+        "argmin",
+        "dot",
+        "prod",
+        "tobytes",
+        "round",
+        "cumsum",
+        "nonzero",
+    ]
 )
 _FRESH_NUMPY = rolls.PURE_NUMPY - {"array"} | frozenset(
-    "amax amin abs std var sum mean allclose array_equal isfinite isnan where roll pad gradient "
-    "zeros_like ones_like empty_like full_like argmax argmin median percentile diff prod "
-    "copyto maximum minimum logical_and logical_or divide true_divide count_nonzero".split()
+    [
+        "amax",
+        "amin",
+        "abs",
+        "std",
+        "var",
+        "sum",
+        "mean",
+        "allclose",
+        "array_equal",
+        "isfinite",
+        "isnan",
+        "where",
+        "roll",
+        "pad",
+        "gradient",
+        "zeros_like",
+        "ones_like",
+        "empty_like",
+        "full_like",
+        "argmax",
+        "argmin",
+        "median",
+        "percentile",
+        "diff",
+        "prod",
+        "copyto",
+        "maximum",
+        "minimum",
+        "logical_and",
+        "logical_or",
+        "divide",
+        "true_divide",
+        "count_nonzero",
+    ]
 )
 _BUILTINS = frozenset({"float", "int", "abs", "len", "print", "sum", "round", "str", "repr"})
 

@@ -37,10 +37,31 @@ ELEMENTARY = {
     ast.NotEq: "not_equal",
 }
 UNARY = frozenset(
-    "negative absolute abs fabs sqrt square reciprocal exp log sin cos tan tanh sinh cosh arctan "
-    "floor ceil sign".split()
+    [
+        "negative",
+        "absolute",
+        "abs",
+        "fabs",
+        "sqrt",
+        "square",
+        "reciprocal",
+        "exp",
+        "log",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "sinh",
+        "cosh",
+        "arctan",
+        "floor",
+        "ceil",
+        "sign",
+    ]
 )
-BINARY = frozenset("add subtract multiply divide true_divide maximum minimum power hypot".split())
+BINARY = frozenset(
+    ["add", "subtract", "multiply", "divide", "true_divide", "maximum", "minimum", "power", "hypot"]
+)
 _SCALARS = {"float": 1.5, "int": 2, "float64": np.float64(1.5)}
 
 
@@ -199,8 +220,8 @@ def value_of(source: Source, node: ast.expr, env: Env) -> Value | None:
     if done is None:
         return None
     operands = [value_of(source, operand, env) for operand in done.operands]
-    known = [operand for operand in operands if isinstance(operand, Array | Scalar)]
-    return _result(done, known, node) if len(known) == len(operands) else None
+    certain = [operand for operand in operands if isinstance(operand, Array | Scalar)]
+    return _result(done, certain, node) if len(certain) == len(operands) else None
 
 
 def copied_array(source: Source, node: ast.expr) -> ast.expr | None:

@@ -13,7 +13,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..loopnest.ir import PY_BOOL, PY_FLOAT, PY_INT, Kind, Scalar
+from ..loopnest.ir import PY_BOOL, PY_FLOAT, PY_INT, Kind, Nest, Scalar
+from ..loopnest.scope import dotted
 from ..loopnest.typing_rules import call_type
 from .nb_state import fail
 from .nb_values import (
@@ -95,15 +96,17 @@ _NUMPY_CASTS = frozenset(
 
 def call(self: Evaluator, node: ast.Call) -> Value:
     """The value of a call."""
+    path = dotted(node.func)
+    helper = None if path is None else helper_of(self, path)
+    if helper is not None and path is not None:
+        from .nb_helpers import call_helper
+
+        return call_helper(self, path, helper, node)
     if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
         raise Unsupported(f"`{ast.unparse(node)}`: keyword arguments", node.lineno)
     target = self.value(node.func)
     if not isinstance(target, Target):
         raise Unsupported(f"{ast.unparse(node.func)} cannot be called here", node.lineno)
-    if target.user is not None:
-        from .nb_flow import call_helper
-
-        return call_helper(self, target.user, node)
     if target.name == "len":
         return _len(self, node)
     values = [self.number(a) for a in node.args]
@@ -119,6 +122,19 @@ def call(self: Evaluator, node: ast.Call) -> Value:
         case "numpy":
             return _numpy(self, node, name, values, type_)
     raise Unsupported(f"{ast.unparse(node.func)}() has no compiled form", node.lineno)
+
+
+def helper_of(self: Evaluator, path: str) -> ast.FunctionDef | None:
+    """The user's function or method under a path in the present scope."""
+    head, dot, rest = path.partition(".")
+    if dot:
+        region = self.state.region
+        path = self.scope.objects.get(head, head) + dot + rest
+        known = isinstance(region.nest, Nest) and path in region.nest.helpers
+        return region.functions.get(path) if known else None
+    if path in self.scope.env or path in self.scope.locals:
+        return None
+    return self.state.module.functions.get(path)
 
 
 def _joined_flavour(value: Num) -> bool:

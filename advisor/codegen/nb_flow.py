@@ -6,13 +6,13 @@ import ast
 from dataclasses import replace
 
 from ..loopnest.ir import PY_INT, Kind
-from ..loopnest.scope import dotted, parameters
-from .nb_eval import OPERATORS, Evaluator
+from ..loopnest.scope import dotted
+from .nb_calls import helper_of
+from .nb_eval import OPERATORS
 from .nb_growth import Growth
 from .nb_iterables import first_value
 from .nb_paths import as_load
 from .nb_refine import refine
-from .nb_scope import Scope
 from .nb_state import fail
 from .nb_values import (
     Items,
@@ -63,8 +63,8 @@ class Flow(Growth):
                 return False
             case ast.Pass() | ast.Expr(value=ast.Constant()):
                 pass
-            case ast.Expr(value=ast.Call() as call) if self.scope.state.module.functions.get(
-                dotted(call.func) or ""
+            case ast.Expr(value=ast.Call() as call) if (
+                helper_of(self.ev, dotted(call.func) or "") is not None
             ):
                 self.ev.value(call)
             case _:
@@ -118,6 +118,9 @@ class Flow(Growth):
     def _bind_name(self, target: ast.Name | ast.Attribute, value: Value, node: ast.AST) -> None:
         path = dotted(target)
         line = target.lineno
+        if self.scope.helper and isinstance(target, ast.Attribute):
+            # compiled functions get attributes as arguments, and cannot hand them back
+            raise Unsupported(f"a method called in the loop assigns {path}", line)
         if path is None or (isinstance(target, ast.Attribute) and path not in self.scope.env):
             raise Unsupported(f"assignment to `{ast.unparse(target)}`", line)
         old = self.scope.env.get(path)
@@ -238,52 +241,6 @@ class Flow(Growth):
         finally:
             self.firsts = first
             del self.state.facts[facts:]
-
-
-# ------------------------------------------------------------------- helpers
-def call_helper(ev: Evaluator, name: str, node: ast.Call) -> Value:
-    """A user function, followed with the arguments of this call."""
-    state = ev.state
-    function = state.module.functions[name]
-    args = function.args
-    plain = not (args.vararg or args.kwarg or args.kwonlyargs or args.defaults)
-    names = parameters(function)
-    if not plain or len(names) != len(node.args) or function.decorator_list:
-        raise Unsupported(f"{name}() has defaults, * or decorators", node.lineno)
-    if name in ev.scope.stack:
-        raise Unsupported(f"{name}() calls itself", node.lineno)
-    if id(function) not in state.module.nodes:
-        raise Unsupported(f"{name}() is defined in another file", node.lineno)
-    values = [ev.value(a) for a in node.args]
-    env: dict[str, Value] = {}
-    for parameter, value in zip(names, values, strict=True):
-        if isinstance(value, Items | Target):
-            raise Unsupported(f"{name}() takes more than numbers and arrays", node.lineno)
-        env[parameter] = replace(value, entry=False) if isinstance(value, Num) else value
-    scope = Scope(state, function, env, helper=True)
-    scope.stack = (*ev.scope.stack, name)
-    flow = Flow(Evaluator(state, scope))
-    ends = flow.block(function.body)
-    if state.recording:
-        state.called[name] = function
-    if ends and flow.returns:
-        raise Unsupported(f"{name}() returns nothing on some path", node.lineno)
-    return _returned(ev, flow, name, node)
-
-
-def _returned(ev: Evaluator, flow: Flow, name: str, node: ast.Call) -> Value:
-    numbers = [v for v in flow.returns if isinstance(v, Num)]
-    if not flow.returns:
-        return Items(())
-    if len(numbers) != len(flow.returns):
-        tuples = [v for v in flow.returns if isinstance(v, Items)]
-        if len(tuples) == len(flow.returns) == 1:
-            return tuples[0]
-        raise Unsupported(f"{name}() returns more than one number", node.lineno)
-    result = numbers[0]
-    for other in numbers[1:]:
-        result = ev.join(result, other, node, f"what {name}() returns")
-    return result
 
 
 def _neg(bound: int | float | None) -> int | float | None:

@@ -78,11 +78,26 @@ class Scope:
         self.maybe: set[str] = set()
         self.stack: tuple[str, ...] = ()
         """Helpers under way, outermost first."""
+        self.objects: dict[str, str] = {}
+        """Parameters of a method that stand for an object of the caller: path there."""
+        self.attributes: dict[str, None] = {}
+        """Attributes of such objects that are used, by the caller's path."""
         self.locals = local_names(function)
 
     # ------------------------------------------------------------- reading
     def lookup(self, path: str, node: ast.expr) -> Value | None:
         """What a name or an attribute path stands for; None for an attribute of something else."""
+        head, dot, rest = path.partition(".")
+        if head in self.objects:
+            path = self.objects[head] + dot + rest
+            parts = path.split(".")
+            prefixes = (".".join(parts[:k]) for k in range(2, len(parts) + 1))
+            known = next((p for p in prefixes if p in self.env), None)
+            if known is None:
+                raise Unsupported(f"nothing was observed of {path}", node.lineno)
+            self.attributes.setdefault(known)
+            if known != path:
+                return None  # self.u.shape: an attribute of something known
         if path in self.env:
             value = self.env[path]
             if path in self.maybe:

@@ -96,7 +96,9 @@ class State:
     checked: dict[str, str] = field(default_factory=dict)
     """Checked helper -> the spelling of the function it wraps."""
     called: dict[str, ast.FunctionDef] = field(default_factory=dict)
-    """User functions compiled along."""
+    """User functions compiled along, by the path they are called under."""
+    attributes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Called method -> attribute paths it uses, which become its first arguments."""
     casts: bool = False
     """An edit spells ``np.`` something."""
     preamble: dict[str, ast.stmt] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..edits import PatchError
@@ -21,6 +21,7 @@ from ..names import free_name, from_import_edit, import_edit
 from .nb_analyse import Analysed, analyse_region
 from .nb_growth import unread_lists
 from .nb_guards import Guards, guards, type_name
+from .nb_helpers import call_edits, helper_text, method_owners, method_tests
 from .nb_lists import LIST_HELPERS
 from .nb_parallel import only_exceeded, parallel_edits
 from .nb_scope import observed
@@ -33,7 +34,6 @@ from .nb_text import (
     checked_helper,
     flag_edits,
     functions_block,
-    name_edits,
     refuse_if_caught,
     replacement,
     top_level_statement,
@@ -112,6 +112,8 @@ class _Emission:
         model = self._error_model()
         names = self._names()
         checks = guards(self.found, names, self.parallel)
+        for test in method_tests(self.state):
+            checks.ask(test, f"{test}, whose methods are called", "the object seen")
         flagged = [n for n in self.found.live_out if self._needs_flag(n)]
         decorator = self._decorator(names, model)
         kernel = _Signature(
@@ -135,7 +137,7 @@ class _Emission:
         if checks.tests or checks.before or flavoured or kept or kernel.lists:
             wrapper, text = self._wrapper(kernel, names, checks, exponents)
             parts.append(text)
-            call = f"{wrapper}({', '.join(names.params)})"
+            call = f"{wrapper}({', '.join([*names.params, *self._owners(names)])})"
             returned = call
         else:
             returned = self._with_flavour(call, names) if len(kernel.returns) == 1 else call
@@ -159,6 +161,10 @@ class _Emission:
         """An exception may leave the kernel."""
         state = self.state
         return bool(state.may_raise or state.unchecked is not None or state.division.python)
+
+    def _owners(self, names: Names) -> list[str]:
+        """Objects that the loop in Python needs for their methods."""
+        return [o for o in method_owners(self.state) if o not in names.params]
 
     def _kernel_params(self, names: Names) -> list[str]:
         """Inputs of the kernel; a list that is only appended to starts empty there."""
@@ -193,7 +199,9 @@ class _Emission:
                 params[name] = self._free_param(name.rpartition(".")[2], params)
         owner = self._owner()
         functions = {key: self._free(f"_{owner}_{key}") for key in state.checked}
-        functions |= {key: self._free(f"_{owner}_{key.strip('_')}") for key in state.called}
+        functions |= {
+            key: self._free(f"_{owner}_{key.rpartition('.')[2].strip('_')}") for key in state.called
+        }
         if self._uses_lists():
             bits = state.assumption.list_bits
             suffix = "" if bits == 40 else f"_{bits}"
@@ -316,13 +324,10 @@ class _Emission:
 
     def _helper_copies(self, names: Names, decorator: str) -> list[str]:
         """User functions called in the loop, compiled; those called by others come first."""
-        renamed = {key: names.functions[key] for key in self.state.called}
         plain = decorator.replace("parallel=True, ", "").replace(", parallel=True", "")
         parts = []
-        for key, function in self.state.called.items():
-            edits = [*self.state.edits, *name_edits(self.source, function, renamed)]
-            text = body_text(self.source, function, edits, names, by=0)
-            text = text.replace(f"def {key}(", f"def {names.functions[key]}(", 1)
+        for key in self.state.called:
+            text = helper_text(self.source, self.state, key, names)
             parts.append(f"{plain}\n{text}\n")
         return parts
 
@@ -331,7 +336,7 @@ class _Emission:
         edits: list[TextEdit] = [
             *(e for e in self.state.edits),
             *attribute_edits(self.source, loop, names.params),
-            *name_edits(self.source, loop, {k: names.functions[k] for k in self.state.called}),
+            *call_edits(self.source, loop, self.state, names, {}, dict(names.params)),
             *(
                 TextEdit(start, 0, end, f"{names.numba}.prange")
                 for start, end in self.parallel_edits
@@ -366,7 +371,7 @@ class _Emission:
         self, kernel: _Signature, names: Names, checks: Guards, exponents: list[str]
     ) -> tuple[str, str]:
         name = self._free(f"_{self._owner()}_loops")
-        lines = [f"def {name}({', '.join(names.params.values())}):"]
+        lines = [f"def {name}({', '.join([*names.params.values(), *self._owners(names)])}):"]
         lines.append(
             f'{LEVEL}"""Run the compiled loops where they are equal, else plain Python."""'
         )
@@ -430,9 +435,13 @@ class _Emission:
         if unchanged and not self.parallel:
             call = f"{kernel.name}.py_func({', '.join(names.params.values())})"
             return [*lines, f"{LEVEL * 2}return {call}"]
+        returns: Sequence[str] = kernel.returns
         edits = attribute_edits(self.source, self.region.loop, names.params)
+        if method_owners(self.state):
+            # methods look at the object itself: so must the loop around them
+            edits, returns = [], self.found.live_out
         lines.append(body_text(self.source, self.region.loop, edits, names, by=2))
-        lines.append(f"{LEVEL * 2}return {', '.join(kernel.returns)}".rstrip())
+        lines.append(f"{LEVEL * 2}return {', '.join(returns)}".rstrip())
         return lines
 
     # --------------------------------------------------------------- results

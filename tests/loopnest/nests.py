@@ -9,6 +9,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,7 @@ def compare(text: str, *args: Any) -> Nest:
     data = {
         k: v
         for k, v in made.namespace.items()
-        if not callable(v) and k not in ("np", "math", "__builtins__") and not k.startswith("__")
+        if not callable(v) and not isinstance(v, ModuleType) and not k.startswith("__")
     }
     shared = copy.deepcopy(data)
     expected = {**made.namespace, **copy.deepcopy(data)}

@@ -152,10 +152,13 @@ def _scalar_tests(session: Session) -> list[str]:
     for name, scalar in session.nest.scalars.items():
         if name not in used or scalar.literal is not None or scalar.equals:
             continue
-        if name in session.nest.privates:
-            continue  # an accumulator: its type does not matter to what is added
         kind = scalar.type
-        if kind.dtype is not None:
+        if name in session.reductions and kind.dtype is None:
+            # total(float32_array, np.float64(0)) adds in float64, total(float32_array, 0.0) not
+            tests.append(f"type({name}) is {kind.kind.value}")
+        elif name in session.nest.privates and name not in session.reductions:
+            continue  # assigned before it is read
+        elif kind.dtype is not None:
             tests.append(f"isinstance({name}, {session.np}.{kind.dtype.rstrip('_')})")
         elif kind.kind is Kind.FLOAT and narrow_floats:
             tests.append(f"type({name}) is float")

@@ -280,7 +280,9 @@ def _sum_integers(
             value = Value(text, ATOM, value.type, value.dtype, value.axes | mask.axes)
     if value.axes != axes:
         raise NotVectorisable("a sum over a term that does not change", whole.line)
-    suffix = "" if value.dtype == dtype else f"dtype={dtype_text(session.np, dtype)}"
+    # uint8([200, 100]).sum() is 300, a uint64; the loop's own sum wraps to 44, a uint8.
+    natural = value.dtype == dtype and dtype in ("int64", "uint64")
+    suffix = "" if natural else f"dtype={dtype_text(session.np, dtype)}"
     text = f"{value.at(ATOM)}.sum({suffix})"
     session.line(f"{name} {op}= {f'int({text})' if python else text}")
 
