@@ -5,13 +5,14 @@ from __future__ import annotations
 from .diagnose.hotspots import MIN_SHARE
 from .matching import Tried
 from .model import (
+    Inconclusive,
     Mismatch,
     NotFaster,
     Profile,
     Region,
     Stopped,
+    Trial,
     Unavailable,
-    Verdict,
     Verified,
 )
 from .report.words import speedup
@@ -39,14 +40,13 @@ def conclusion(
         return f"nothing to gain: {_no_loops(profile)}"
     if not chosen.findings:
         return "nothing to gain: no rule can rewrite the hot loops safely"
-    verdicts = [
-        verdict
+    trials = [
+        trial
         for finding in chosen.findings
         for trial in (finding.winner, *finding.others)
         if trial is not None
-        for verdict in (trial.region_verdict, trial.script_verdict)
     ]
-    return f"nothing to gain: {_why_none(verdicts)}"
+    return f"nothing to gain: {_why_none(trials)}"
 
 
 def unconfirmed(chosen: Chosen) -> tuple[Unavailable, ...]:
@@ -76,8 +76,16 @@ def _no_loops(profile: Profile) -> str:
     return f"no loop of the script takes {MIN_SHARE:.0%} of its time"
 
 
-def _why_none(verdicts: list[Verdict | None]) -> str:
-    if any(isinstance(verdict, NotFaster) for verdict in verdicts):
+def _why_none(trials: list[Trial]) -> str:
+    verdicts = [v for trial in trials for v in (trial.region_verdict, trial.script_verdict)]
+    # Equal and faster where it stands, and not even run as a whole script: it could not gain there.
+    too_little = any(
+        isinstance(trial.region_verdict, Verified) and trial.script_verdict is None
+        for trial in trials
+    )
+    if any(isinstance(t.script_verdict, Inconclusive) for t in trials):
+        return "whether the rewrites make the whole script faster could not be told"
+    if too_little or any(isinstance(verdict, NotFaster) for verdict in verdicts):
         return "the rewrites that were tried do not make the whole script faster"
     if any(isinstance(verdict, Mismatch) for verdict in verdicts):
         return "the rewrites that were tried change the result"

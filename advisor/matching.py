@@ -12,7 +12,6 @@ from .options import Options
 from .patch import PatchError
 from .registry import Rule, rules
 
-
 _NUMERIC = frozenset({"numpy", "numba"})
 """Packages whose code meets overflow and division by zero otherwise than the loop does."""
 

@@ -46,18 +46,23 @@ class Flow:
     """What holds before each statement, by the identity of the node."""
     held: dict[int, set[int]] = field(default_factory=dict)
     """By statement: ages of the arrays it made that other names hold when it runs again."""
+    own: dict[int, set[int]] = field(default_factory=dict)
+    """By statement: ages of the arrays that the name it binds holds then."""
     escaped: set[int] = field(default_factory=set)
     consulted: set[str] = field(default_factory=set)
     """Names whose value at the entry of the loop was made use of."""
     _jumps: list[tuple[list[Env], list[Env]]] = field(default_factory=list)
 
-    def buffers(self, statement: ast.stmt) -> int | None:
-        """How many arrays the statement needs to take turns; None: a new one each time."""
+    def buffers(self, statement: ast.stmt, *, apart: bool) -> int | None:
+        """How many arrays the statement needs to take turns; None: a new one each time.
+
+        ``apart``: its own operands may not lie in the array that it writes.
+        """
         site = id(statement)
         if site in self.escaped or site not in self.held:
             return None
-        free = (n for n in range(1, MOST_BUFFERS + 1) if n - 1 not in self.held[site])
-        return next(free, None)
+        held = self.held[site] | (self.own[site] if apart else set())
+        return next((n for n in range(1, MOST_BUFFERS + 1) if n - 1 not in held), None)
 
     # ------------------------------------------------------------- statements
     def block(self, statements: Sequence[ast.stmt], env: Env | None) -> Env | None:
@@ -175,10 +180,13 @@ class Flow:
         """The array becomes the statement's newest; those it made before age by one."""
         older: Env = {}
         held = self.held.setdefault(site, set())
+        own = self.own.setdefault(site, set())
         for other, value in env.items():
             if isinstance(value, Array | Other):
                 ages = {age for by, age in value.made if by == site}
-                if other != name:
+                if other == name:
+                    own |= ages
+                else:
                     held |= ages
                 aged = {
                     (by, min(age + 1, MOST_BUFFERS) if by == site else age)

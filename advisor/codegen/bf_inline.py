@@ -191,9 +191,11 @@ class Inliner:
             last = body.pop()
             assert isinstance(last, ast.Return)
             result = last.value
+        simple: tuple[type[ast.stmt], ...]
         simple = (ast.Assign, ast.AugAssign, ast.Expr, ast.Pass, ast.For, ast.If, ast.While)
         every = [n for part in body for n in ast.walk(part) if isinstance(n, ast.stmt)]
-        if not all(isinstance(n, (*simple, ast.Break, ast.Continue)) for n in every):
+        simple += (ast.Break, ast.Continue, ast.Raise, ast.Assert, ast.With)
+        if not all(isinstance(n, simple) for n in every):
             raise CannotInline
         holder = ast.Module([*body, *([ast.Expr(result)] if result else [])], [])
         if any(isinstance(n, _NOT_WRITTEN_OUT) for n in ast.walk(holder)):

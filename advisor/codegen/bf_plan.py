@@ -13,6 +13,7 @@ from .bf_inline import CannotInline, Inliner
 from .bf_text import Writer, header
 from .bf_uses import all_calls_known
 from .bf_values import Array, Axis, Scalar, dotted, from_observation
+from .wrapped import extents
 
 FEWEST = 1000
 """Elements below which a new array comes from NumPy's own store of small blocks, for nothing."""
@@ -38,9 +39,9 @@ def _buffered(region: Region) -> tuple[Edit, tuple[Condition, ...], int] | None:
         return None
     writer = Writer(region.source, flow, inliner.name, _nobody_looks(region))
     lines = writer.block(body, 2)
-    if not writer.made:
+    if not writer.made and not writer.bordered:
         return None
-    guard, ledger = _guard(region, inliner, flow)
+    guard, ledger = _guard(region, inliner, flow, writer)
     arrays = _arrays(writer, flow)
     if guard is None or arrays is None:
         return None
@@ -54,7 +55,8 @@ def _buffered(region: Region) -> tuple[Edit, tuple[Condition, ...], int] | None:
         "else:",
         *reindent(source, loop, 1).split("\n"),
     ]
-    return replace_statement(source, loop, text), ledger, len(writer.made)
+    count = len(writer.made) + len(writer.bordered)
+    return replace_statement(source, loop, text), ledger, count
 
 
 def _otherwise(region: Region) -> list[str]:
@@ -69,9 +71,13 @@ def _may_look(region: Region) -> bool:
     source = region.source
     if region.observation is None or tools.module_alias(source, "numpy") is None:
         return False
+    if region.function is None and region.loop not in tools.own_nodes(source.tree):
+        return False
     if not tools.stands_alone(source, region.loop) or tools.reads_frames(source.tree) is not None:
         return False
-    if not all(tools.is_builtin(source, name) for name in ("type", "all", "float", "int")):
+    if not all(
+        tools.is_builtin(source, name) for name in ("type", "all", "float", "int", "complex", "min")
+    ):
         return False
     for node in ast.walk(source.tree):
         # u.shape = (n, m)    changes a buffer's shape under our feet
@@ -174,9 +180,18 @@ def _captured(region: Region, flow: Flow, body: list[ast.stmt]) -> set[int]:
         for n in ast.walk(statement)
         if isinstance(n, ast.Call)
     }
+    shared = {
+        name
+        for n in ast.walk(region.source.tree)
+        if isinstance(n, ast.Global | ast.Nonlocal)
+        for name in n.names
+    }
     found = set()
     for statement in (n for s in body for n in ast.walk(s) if isinstance(n, ast.Assign)):
         name = (dotted(statement.targets[0]) or "").partition(".")[0]
+        # global u; for i in range(n): u = v + w; remember()    and remember() keeps u
+        if name in shared:
+            found.add(id(statement))
         for node in ast.walk(scope):
             if not isinstance(node, tools.SCOPES) or node is scope:
                 continue
@@ -225,7 +240,7 @@ def _is_property(node: ast.expr) -> bool:
 
 # --------------------------------------------------------------------- guard
 def _guard(
-    region: Region, inliner: Inliner, flow: Flow
+    region: Region, inliner: Inliner, flow: Flow, writer: Writer
 ) -> tuple[list[str] | None, tuple[Condition, ...]]:
     """The test of everything that was only observed."""
     numpy = tools.module_alias(region.source, "numpy")
@@ -240,7 +255,8 @@ def _guard(
             inliner, names, f"{numpy}.{dtype}{'_' if dtype == 'bool' else ''}", numpy
         )
     tests += _shapes(arrays)
-    for kind in ("float", "int", "float64"):
+    tests += _room(arrays, writer)
+    for kind in ("float", "int", "complex", "float64"):
         names = [n for n, value in used.items() if value == Scalar(kind)]
         text = f"{numpy}.float64" if kind == "float64" else kind
         if len(names) > 1:
@@ -286,6 +302,17 @@ def _shapes(arrays: dict[str, Array]) -> list[str]:
     return tests
 
 
+def _room(arrays: dict[str, Array], writer: Writer) -> list[str]:
+    """The arrays are at least as wide as their borders: a shift by 3 of two cells is one by 1."""
+    least: dict[str, int] = {}
+    for (shape, _), border in writer.bordered.values():
+        name = next(n for n, v in arrays.items() if v.shape[0].base == shape[0].base)
+        less = max(a.cut - b.cut for a, b in zip(shape, arrays[name].shape, strict=True))
+        width = max(max(pair) for pair in border) + max(less, 0)
+        least[name] = max(least.get(name, 0), width)
+    return [f"min({name}.shape) >= {width}" for name, width in least.items()]
+
+
 def _plus(number: int) -> str:
     return "" if number == 0 else f" + {number}" if number > 0 else f" - {-number}"
 
@@ -298,6 +325,11 @@ def _arrays(writer: Writer, flow: Flow) -> list[str] | None:
         if like is None:
             return None
         lines.append(f"{name} = {writer.numpy}.empty_like({like})")
+    for name, ((shape, dtype), border) in writer.bordered.items():
+        like = _example(shape, dtype, flow)
+        if like is None or ", dtype=" in like:
+            return None
+        lines.append(f"{name} = {writer.numpy}.empty({extents(like, border)}, {like}.dtype)")
     return lines
 
 

@@ -11,8 +11,10 @@ from ..layout import LEVEL, comments_between, reindent
 from ..model import Source
 from . import ast_tools as tools
 from .bf_flow import Flow
+from .bf_halo import Halo, halos
 from .bf_inline import WRITTEN_OUT
 from .bf_values import Array, Axis, Env, copied_array, dotted, filled_array, is_made, operation
+from .wrapped import Border, wrap_border
 
 WIDTH = 88
 IN_PLACE = {
@@ -27,6 +29,7 @@ IN_PLACE = {
 ANY_ORDER = frozenset({*IN_PLACE, "negative", "absolute", "abs", "square", "sqrt", "maximum"})
 ANY_ORDER |= {"minimum", "invert"}
 """Functions that give the same bits in place; ``exp`` may take another path through memory."""
+PLAIN_SUMS = frozenset({"add", "subtract", "negative"})
 
 Key = tuple[tuple[Axis, ...], str]
 """Shape and dtype."""
@@ -52,7 +55,11 @@ class Writer:
     """Nobody sees an array that was half written when an operation raised."""
     made: dict[str, Key] = field(default_factory=dict)
     _free: dict[Key, list[str]] = field(default_factory=dict)
+    bordered: dict[str, tuple[Key, Border]] = field(default_factory=dict)
+    """Arrays with a border around them: name, inner shape and dtype, cells on each side."""
     rewritten: int = 0
+    _halos: dict[str, Halo] = field(default_factory=dict)
+    """Those in use in the statement that is being written."""
 
     # ------------------------------------------------------------------ blocks
     def block(self, statements: Sequence[ast.stmt], depth: int) -> list[str]:
@@ -83,8 +90,12 @@ class Writer:
             return self._compound(statement, depth)
         env = self.flow.before.get(id(statement))
         if env is not None and isinstance(statement, ast.Assign | ast.AugAssign):
+            made, bordered = dict(self.made), dict(self.bordered)
+            free = {key: list(names) for key, names in self._free.items()}
             new = self._simple(statement, env)
-            if new is not None:
+            if new is None:
+                self.made, self.bordered, self._free = made, bordered, free
+            else:
                 self.rewritten += 1
                 return [LEVEL * depth + line for entry in new for line in entry.split("\n")]
         return self._as_it_was(statement, depth)
@@ -92,7 +103,11 @@ class Writer:
     def _as_it_was(self, statement: ast.stmt, depth: int) -> list[str]:
         if statement in tools.parents(self.source):
             return reindent(self.source, statement, depth).split("\n")
-        return [LEVEL * depth + line for line in ast.unparse(statement).split("\n")]
+        text = ast.unparse(statement)
+        match statement:
+            case ast.Assign(targets=[target], value=ast.Tuple(elts=[_, _, *_] as values)):
+                text = f"{_bare(target)} = {', '.join(map(ast.unparse, values))}"
+        return [LEVEL * depth + line for line in text.split("\n")]
 
     def _compound(
         self, statement: ast.If | ast.For | ast.While | ast.With, depth: int
@@ -116,7 +131,8 @@ class Writer:
             return None
         if not is_made(self.source, value):
             return None
-        lines: list[str] = []
+        lines = self._wrap(value, env)
+        filled = len(lines)
         last: Operand | None
         if isinstance(statement, ast.AugAssign):
             target = self._text(statement.target)
@@ -131,9 +147,26 @@ class Writer:
             last = self._name(statement, known, env, lines)
         else:
             return None
-        if last is None:
+        if last is None or len(lines) == filled:
             return None
         self._release(last)
+        return lines
+
+    def _wrap(self, value: ast.expr, env: Env) -> list[str]:
+        """Fill the copies with a border that the statement takes slices of."""
+        self._halos = {}
+        lines: list[str] = []
+        for halo in halos(self.source, value, env):
+            known = env[halo.base]
+            assert isinstance(known, Array)
+            wanted = ((known.shape, known.dtype), halo.border)
+            same = (n for n, had in self.bordered.items() if had == wanted)
+            name = next((n for n in same if n not in self._halos), None)
+            if name is None:
+                name = self.name("wrapped")
+                self.bordered[name] = wanted
+            self._halos[name] = halo
+            lines += wrap_border(halo.base, name, halo.border)
         return lines
 
     def _store(
@@ -143,7 +176,8 @@ class Writer:
         text = self._text(target)
         fits = isinstance(place, Array) and (place.shape, place.dtype) == (known.shape, known.dtype)
         done = operation(self.source, value)
-        if fits and done is not None and self.may_write_early and self._reads_apart(target, done):
+        direct = fits and done is not None and _any_order(done.name, known.dtype)
+        if direct and self.may_write_early and self._reads_apart(target, done):
             return self._into(value, env, lines, text)
         last = self._into(value, env, lines, None)
         lines.append(f"{text} = {last.text}")
@@ -166,15 +200,17 @@ class Writer:
     ) -> Operand | None:
         """``u = a + b``: into one of the arrays that take turns, or into a new one."""
         target = ast.unparse(statement.targets[0])
-        count = self.flow.buffers(statement)
         value = statement.value
+        done = operation(self.source, value)
+        apart = done is not None and not _any_order(done.name, known.dtype)
+        count = self.flow.buffers(statement, apart=apart)
         copied, filled = copied_array(self.source, value), filled_array(self.source, value)
         if count is None or ("." in target and not self.may_write_early):
             whole = copied is not None or filled is not None
             last = [] if whole else self._operands(value, env, lines)
-            if not lines:
+            if not any(operand.buffer for operand in last) and not self._halos:
                 return None
-            lines.append(f"{target} = {_call_text(value, last)}")
+            lines.append(f"{target} = {_call_text(value, last, self._slice)}")
             for operand in last:
                 self._release(operand)
             return Operand(target)
@@ -206,9 +242,16 @@ class Writer:
             return [self._into(node, env, lines, None)]
         return [self._into(operand, env, lines, None) for operand in done.operands]
 
+    def _slice(self, node: ast.expr) -> str | None:
+        every = (halo.slice_of(node, name) for name, halo in self._halos.items())
+        return next((text for text in every if text is not None), None)
+
     def _into(self, node: ast.expr, env: Env, lines: list[str], out: str | None) -> Operand:
         """Compute a node: statements that do it, and where its value is then."""
         known = self.flow.value(node, env)
+        rolled = self._slice(node)
+        if rolled is not None:
+            return Operand(rolled)
         copied = copied_array(self.source, node)
         done = operation(self.source, node)
         if not isinstance(known, Array) or (done is None and copied is None):
@@ -220,7 +263,7 @@ class Writer:
             lines.append(f"{self.numpy}.copyto({name}, {ast.unparse(copied)})")
             return Operand(name, None if out else name, key)
         operands = [self._into(operand, env, lines, None) for operand in done.operands]
-        reusable = done.name in ANY_ORDER and out is None
+        reusable = _any_order(done.name, known.dtype) and out is None
         first = operands[0]
         if reusable and first.buffer and first.key == key and done.name in IN_PLACE:
             lines.append(f"{first.text} {IN_PLACE[done.name]} {operands[1].text}")
@@ -259,6 +302,11 @@ class Writer:
             self._free.setdefault(operand.key, []).append(operand.buffer)
 
 
+def _any_order(name: str, dtype: str) -> bool:
+    # complex products may be fused where memory is contiguous and nothing overlaps
+    return name in (PLAIN_SUMS if dtype.startswith("complex") else ANY_ORDER)
+
+
 def header(statement: ast.stmt, source: Source) -> str:
     """The first line of a compound statement, with its comment where it is one line."""
     if statement in tools.parents(source):
@@ -276,6 +324,11 @@ def header(statement: ast.stmt, source: Source) -> str:
     return ast.unparse(alone).rpartition("\n")[0]
 
 
+def _bare(target: ast.expr) -> str:
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    return ", ".join(map(ast.unparse, parts))
+
+
 def _symbol(op: ast.operator) -> str:
     text = ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b")))
     return text[2:-2]
@@ -288,13 +341,15 @@ def _call(function: str, arguments: list[str]) -> str:
     return f"{function}(\n{LEVEL}{', '.join(arguments[:-1])},\n{LEVEL}{arguments[-1]},\n)"
 
 
-def _call_text(node: ast.expr, operands: list[Operand]) -> str:
+def _call_text(
+    node: ast.expr, operands: list[Operand], slice_of: Callable[[ast.expr], str | None]
+) -> str:
     """The last operation of a node with its operands computed already."""
     names = [ast.Name(operand.text, ast.Load()) for operand in operands]
     match node:
         case ast.BinOp(op=op, left=left, right=right):
             parts = [
-                new if operand.buffer else old
+                new if operand.buffer or slice_of(old) else old
                 for new, operand, old in zip(names, operands, (left, right), strict=False)
             ]
             # u**2: one operand, the exponent is not computed

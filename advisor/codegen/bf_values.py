@@ -14,6 +14,7 @@ import numpy as np
 
 from ..model import Source, ValueInfo
 from . import ast_tools as tools
+from . import rolls
 
 DTYPES = frozenset({"float64", "float32", "complex128", "complex64", "int64", "bool"})
 """Dtypes whose promotion with Python numbers is the same in all versions of NumPy."""
@@ -62,7 +63,7 @@ UNARY = frozenset(
 BINARY = frozenset(
     ["add", "subtract", "multiply", "divide", "true_divide", "maximum", "minimum", "power", "hypot"]
 )
-_SCALARS = {"float": 1.5, "int": 2, "float64": np.float64(1.5)}
+_SCALARS = {"float": 1.5, "int": 2, "complex": 1.5j, "float64": np.float64(1.5)}
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number of exactly this type: ``float``, ``int`` or ``float64``."""
+    """A number of exactly this type: ``float``, ``int``, ``complex`` or NumPy's ``float64``."""
 
     kind: str
 
@@ -121,7 +122,7 @@ def from_observation(values: dict[str, ValueInfo]) -> Env:
     found: Env = {}
     families: list[tuple[str, tuple[int, ...]]] = []
     for name, info in values.items():
-        if info.kind in ("float", "int") and info.type_name == f"builtins.{info.kind}":
+        if info.kind in ("float", "int", "complex") and info.type_name == f"builtins.{info.kind}":
             found[name] = Scalar(info.kind)
         elif info.kind == "numpy_scalar" and info.type_name == "numpy.float64":
             found[name] = Scalar("float64")
@@ -200,8 +201,8 @@ def _power(left: ast.expr, right: ast.expr) -> Operation | None:
 def value_of(source: Source, node: ast.expr, env: Env) -> Value | None:
     """What is known of an expression's value; None: nothing."""
     match node:
-        case ast.Constant(value=float()):
-            return Scalar("float")
+        case ast.Constant(value=float() | complex() as number) if not isinstance(number, int):
+            return Scalar(type(number).__name__)
         case ast.Constant(value=int() as number) if not isinstance(number, bool):
             return Scalar("int") if abs(number) < 2**53 else None
         case ast.Name() | ast.Attribute():
@@ -216,6 +217,9 @@ def value_of(source: Source, node: ast.expr, env: Env) -> Value | None:
         if filled is not None and filled[0] is not _model(node) and isinstance(known, Array):
             known = replace(known, dtype="float64")
         return replace(known, made=frozenset(), whole=True) if isinstance(known, Array) else None
+    rolled = rolled_array(source, node, env)
+    if rolled is not None:
+        return rolled
     done = operation(source, node)
     if done is None:
         return None
@@ -244,6 +248,25 @@ def filled_array(source: Source, node: ast.expr) -> tuple[ast.expr, int] | None:
         case "zeros" | "ones" as name, ast.Attribute(value=array, attr="shape"):
             return array, int(name == "ones")
     return None
+
+
+def rolled_array(source: Source, node: ast.expr, env: Env) -> Array | None:
+    """A copy of an array shifted by constants along its axes, each at most once and not far."""
+    roll = rolls.parse(source, node)
+    known = env.get(dotted(roll.base) or "") if roll is not None else None
+    if roll is None or not isinstance(known, Array):
+        return None
+    ndim = len(known.shape)
+    if any(shift.name is not None or abs(shift.constant) > 8 for shift in roll.shifts.values()):
+        return None
+    # Without an axis, np.roll shifts the flattened array.
+    if None in roll.shifts and (ndim != 1 or len(roll.shifts) != 1):
+        return None
+    axes = [axis for axis in roll.shifts if axis is not None]
+    # np.roll(np.roll(u, 1, axis=0), 1, axis=-2)    shifts one axis twice
+    if any(not -ndim <= axis < ndim for axis in axes) or len({a % ndim for a in axes}) < len(axes):
+        return None
+    return replace(known, made=frozenset(), whole=True)
 
 
 def _model(node: ast.expr) -> ast.expr | None:
@@ -333,6 +356,10 @@ def _number(done: Operation, kinds: list[str], node: ast.expr) -> Scalar | None:
             case ast.Constant(value=int() as exponent) if 0 <= exponent <= 8:
                 return Scalar(kinds[0])
         return None
+    # np.float64 with complex: a NumPy scalar of another type
+    if "complex" in kinds:
+        simple = done.name in ("add", "subtract", "multiply", "divide", "negative")
+        return Scalar("complex") if simple and "float64" not in kinds else None
     if done.name == "divide":
         return Scalar("float64" if "float64" in kinds else "float")
     if done.name in ("add", "subtract", "multiply", "negative"):

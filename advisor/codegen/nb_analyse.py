@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..loopnest.ir import Kind, Nest
-from ..loopnest.scope import Module, dotted, local_names, parameters, stored_names
+from ..loopnest.scope import Module, dotted, local_names
 from ..model import Region
 from .nb_eval import Evaluator
 from .nb_flow import Flow
@@ -17,6 +17,7 @@ from .nb_scope import (
     Scope,
     declare_equalities,
     entry_value,
+    in_closure,
     literal_of,
     observed,
     rounded_range,
@@ -188,7 +189,7 @@ def _entry_env(region: Region, module: Module, state: State) -> dict[str, Value]
         if path in state.native:
             continue
         root = path.partition(".")[0]
-        fixed = root not in locals_ and "." not in path and not _in_closure(region, path)
+        fixed = root not in locals_ and "." not in path and not in_closure(region, path)
         if fixed and (module.constant(path) is not None or module.constant_table(path)):
             continue
         if any(part in module.computed_attributes for part in path.split(".")[1:]):
@@ -197,18 +198,6 @@ def _entry_env(region: Region, module: Module, state: State) -> dict[str, Value]
         if value is not None:
             env[path] = value
     return env
-
-
-def _in_closure(region: Region, name: str) -> bool:
-    """Whether a function around the region's function binds the name."""
-    tree = region.source.tree
-    for outer in ast.walk(tree):
-        if not isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
-        around = outer is not region.function and any(n is region.function for n in ast.walk(outer))
-        if around and name in stored_names(outer) | set(parameters(outer)):
-            return True
-    return False
 
 
 # ----------------------------------------------------------- what was observed

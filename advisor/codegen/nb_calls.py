@@ -311,10 +311,6 @@ def _single_precision(self: Evaluator, node: ast.Call, values: list[Num]) -> Non
 def _checked(self: Evaluator, node: ast.Call, name: str) -> None:
     """The function with the exception Python raises, which numba leaves out."""
     state = self.state
-    if self.scope.helper:
-        raise Unsupported(
-            f"`{ast.unparse(node)}` inside a helper may raise an exception", node.lineno
-        )
     if state.recording:
         state.checked[name] = ast.unparse(node.func)
         state.may_raise = True

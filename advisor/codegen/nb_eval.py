@@ -11,7 +11,7 @@ import ast
 from dataclasses import replace
 
 from ..loopnest.affine import Affine, constant
-from ..loopnest.ir import PY_BOOL, PY_INT, Kind, Scalar
+from ..loopnest.ir import PY_BOOL, PY_INT, Kind, Nest, Scalar
 from ..loopnest.scope import dotted
 from ..loopnest.typing_rules import compare_type
 from .nb_arith import EXACT_IN_FLOAT, Arithmetic
@@ -182,6 +182,8 @@ class Evaluator(Arithmetic):
     def indexed(self, view: View, node: ast.Subscript) -> View:
         """The view after the indices of a subscript, each proved in bounds or noted."""
         nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        while len(nodes) > 1 and _is_whole(nodes[-1]) and self._is_ndarray(view):
+            nodes = nodes[:-1]  # a[i, :] is the row a[i]
         if len(nodes) > view.ndim:
             raise Unsupported(f"{ast.unparse(node)}: too many indices", node.lineno)
         for index_node in nodes:
@@ -201,6 +203,10 @@ class Evaluator(Arithmetic):
                 self.state.unchecked = self.state.unchecked or node
             view = replace(view, ndim=view.ndim - 1, axis=view.axis + 1)
         return view
+
+    def _is_ndarray(self, view: View) -> bool:
+        nest = self.state.region.nest
+        return isinstance(nest, Nest) and nest.arrays[view.array].container == "ndarray"
 
     def _in_bounds(self, index: Num, view: View) -> bool:
         extent = self.state.extent(view.array, view.axis)
@@ -297,3 +303,7 @@ class Evaluator(Arithmetic):
         for value in values[1:]:
             result = self.join(result, value, node, "the condition")
         return Num(result.type, 0, 1, also=result.also)
+
+
+def _is_whole(node: ast.expr) -> bool:
+    return isinstance(node, ast.Slice) and node.lower is node.upper is node.step is None

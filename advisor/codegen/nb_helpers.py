@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from ..loopnest.scope import dotted, literal
+from ..loopnest.scope import dotted, literal, local_names
 from ..model import Source
 from .nb_eval import Evaluator
 from .nb_flow import Flow
-from .nb_scope import Scope
-from .nb_state import State, TextEdit
+from .nb_paths import assigned_paths
+from .nb_scope import Scope, in_closure
+from .nb_state import ARGUMENT, State, TextEdit
 from .nb_text import Names, body_text
 from .nb_values import Items, Num, Target, Unsupported, Value, number
 
@@ -31,6 +32,7 @@ def call_helper(ev: Evaluator, name: str, function: ast.FunctionDef, node: ast.C
     if is_method(key, function):
         scope.objects[function.args.args[0].arg] = key.rpartition(".")[0]
         scope.env.update((path, v) for path, v in ev.scope.env.items() if "." in path)
+    scope.outer = _globals(ev)
     for parameter, value in _arguments(ev, name, function, node).items():
         if isinstance(value, Items | Target):
             raise Unsupported(f"{name}() takes more than numbers and arrays", node.lineno)
@@ -44,10 +46,28 @@ def call_helper(ev: Evaluator, name: str, function: ast.FunctionDef, node: ast.C
             dict.fromkeys((*state.attributes.get(key, ()), *scope.attributes))
         )
         for path in scope.attributes:
-            ev.scope.need(path)
+            if not path.startswith(ARGUMENT):
+                ev.scope.need(path)
     if ends and flow.returns:
         raise Unsupported(f"{name}() returns nothing on some path", node.lineno)
     return _returned(ev, flow, name, node)
+
+
+def _globals(ev: Evaluator) -> dict[str, Value]:
+    """What a helper sees of the program's globals: inputs that the loop does not assign.
+
+    The loop in Python becomes a function, whose variables are no globals any more.
+    """
+    scope = ev.scope
+    if scope.helper:
+        return scope.outer
+    region = ev.state.region
+    own = local_names(region.function) | assigned_paths(region.loop)
+    return {
+        name: value
+        for name, value in scope.env.items()
+        if "." not in name and name not in own and not in_closure(region, name)
+    }
 
 
 def caller_path(scope: Scope, name: str) -> str:
@@ -115,14 +135,18 @@ def helper_text(source: Source, state: State, key: str, names: Names) -> str:
     edits = list(state.edits)
     inner: dict[str, str] = {}
     objects: dict[str, str] = {}
+    for path in state.attributes[key]:
+        inner[path] = _free_local(path, function) if "." in path else path
+        if path.startswith(ARGUMENT):
+            inner[path] = names.arguments[path.removeprefix(ARGUMENT)]
+            if inner[path] in local_names(function):
+                raise Unsupported(f"{key}() has a variable {inner[path]}", function.lineno)
     if is_method(key, function):
-        own = function.args.args[0].arg
-        owner = key.rpartition(".")[0]
-        objects[own] = owner
-        for path in state.attributes[key]:
-            inner[path] = _free_local(path, function)
+        objects[function.args.args[0].arg] = key.rpartition(".")[0]
         edits += _without_self(source, function, list(inner.values()))
         edits += _attribute_edits(source, function, objects, inner)
+    elif inner:
+        edits.append(_with_globals(source, function, list(inner.values())))
     edits += call_edits(source, function, state, names, objects, inner)
     text = body_text(source, function, edits, names, by=0)
     return text.replace(f"def {function.name}(", f"def {names.functions[key]}(", 1)
@@ -154,6 +178,21 @@ def _without_self(
     return [TextEdit(start, 0, end, ", ".join(attributes))]
 
 
+def _with_globals(source: Source, function: ast.FunctionDef, names: list[str]) -> TextEdit:
+    """``def count(i, j)`` becomes ``def count(grid, i, j)``."""
+    args = function.args
+    if args.kwonlyargs:
+        raise Unsupported(f"{function.name}() has parameters of a kind not compiled")
+    positional = [*args.posonlyargs, *args.args]
+    if positional:
+        first = positional[0]
+        at = source.offset(first.lineno, first.col_offset)
+        return TextEdit(at, 0, at, "".join(f"{name}, " for name in names))
+    start = source.span(function)[0]
+    at = source.data.index(b"(", start) + 1
+    return TextEdit(at, 0, at, ", ".join(names))
+
+
 def _attribute_edits(
     source: Source, root: ast.AST, objects: dict[str, str], inner: dict[str, str]
 ) -> list[TextEdit]:
@@ -166,7 +205,7 @@ def _attribute_edits(
             new = inner.get(objects.get(head, head) + dot + rest)
             if new is not None and isinstance(node, ast.expr):
                 start, end = source.span(node)
-                found.append(TextEdit(start, 0, end, new))
+                found.append(TextEdit(start, 2 * 10**9, end, new))
                 return
         for child in ast.iter_child_nodes(node):
             visit(child)
@@ -197,7 +236,7 @@ def call_edits(
         if key not in state.called:
             continue
         start, end = source.span(node.func)
-        found.append(TextEdit(start, 0, end, names.functions[key]))
+        found.append(TextEdit(start, 2 * 10**9, end, names.functions[key]))
         attributes = ", ".join(spelled[p] for p in state.attributes.get(key, ()))
         if not attributes:
             continue

@@ -48,10 +48,9 @@ class Iterables(Loops):
 
     def _over_product(self, node: ast.For, call: ast.Call) -> tuple[Callable[[], None], bool]:
         """Constant factors become a tuple of tuples, ``range(n)`` an axis of ``np.ndindex``."""
-        repeat = next(
-            (k.value.value for k in call.keywords if isinstance(k.value, ast.Constant)), 1
-        )
-        factors = call.args * int(repeat)  # type: ignore[call-overload]
+        factors = call.args
+        for keyword in call.keywords:  # the lowering has seen that it is a constant repeat
+            factors = factors * int(ast.literal_eval(keyword.value))
         constant_factors = [_constant_factor(f) for f in factors]
         known = [f for f in constant_factors if f]
         if len(known) == len(factors) and math.prod(map(len, known)) <= 128:

@@ -21,8 +21,8 @@ def parallel_edits(region: Region, found: Analysed) -> tuple[tuple[int, int], ..
             pass
         case _:
             raise Unsupported("the outermost loop does not count with range()", loop.lineno)
-    for name in sorted(found.state.native):
-        raise Unsupported(f"the iterations share or make the list {name}", loop.lineno)
+    for made in sorted(found.state.native):
+        raise Unsupported(f"the iterations share or make the list {made}", loop.lineno)
     if found.state.may_raise or found.state.division.python:
         raise Unsupported("an exception cannot leave a parallel loop", loop.lineno)
     verdict = analyse(nest).verdict(nest.root)

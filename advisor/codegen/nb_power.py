@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..loopnest.ir import PY_FLOAT, PY_INT, Kind
 from ..loopnest.scope import literal
 from ..loopnest.typing_rules import binary_type
-from .nb_state import fail
+from .nb_state import ARGUMENT, fail
 from .nb_values import Num, Unsupported, compiled
 
 if TYPE_CHECKING:
@@ -92,8 +92,6 @@ def _as_argument(
         elif dtype == "float32" and right.type == PY_FLOAT:
             self.state.cast(right_node, "float32")
         return
-    if self.scope.helper:
-        raise Unsupported("a constant power inside a helper", line, "multiply it out")
     if left.type == PY_INT and not left.within(-(2**53), 2**53):
         fail(self.state, f"the base of `{ast.unparse(at)}` may be too large for a float", at)
     assert isinstance(exponent, int | float)
@@ -106,6 +104,8 @@ def _as_argument(
     if self.state.recording:
         self.state.exponents[name] = text
         self.state.replace(right_node, f"\0arg.{name}")
+        if self.scope.helper:
+            self.scope.attributes.setdefault(ARGUMENT + name)
 
 
 def _checked(

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ..loopnest.affine import extent_symbol, variable
 from ..loopnest.ir import PY_FLOAT, PY_INT, Const, Dim, Kind, Nest, Scalar, Var
-from ..loopnest.scope import Literal, dotted, local_names
+from ..loopnest.scope import Literal, dotted, local_names, parameters, stored_names
 from ..loopnest.typing_rules import scalar_of, scalar_of_dtype
 from ..model import Region, ValueInfo
 from .nb_state import Assumption, State
@@ -81,7 +81,9 @@ class Scope:
         self.objects: dict[str, str] = {}
         """Parameters of a method that stand for an object of the caller: path there."""
         self.attributes: dict[str, None] = {}
-        """Attributes of such objects that are used, by the caller's path."""
+        """Attributes of such objects and globals that are used, by the loop's path."""
+        self.outer: dict[str, Value] = {}
+        """Helpers: globals that were seen at the loop's entry."""
         self.locals = local_names(function)
 
     # ------------------------------------------------------------- reading
@@ -134,6 +136,10 @@ class Scope:
             return Target(f"user.{path}", path)
         if not module.bound(path) and hasattr(builtins, path):
             return Target(path)
+        if path in self.outer:
+            self.attributes.setdefault(path)
+            self.need(path)
+            return self.outer[path]
         if self.helper:
             text = f"the helper reads the global {path}, which the program may change"
             raise Unsupported(text, node.lineno, f"pass {path} as an argument")
@@ -191,6 +197,18 @@ class Scope:
         if state.recording:
             state.used_ranges.add(view.array)
         return replace(value, low=low, high=high, nan=False)
+
+
+def in_closure(region: Region, name: str) -> bool:
+    """Whether a function around the region's function binds the name."""
+    tree = region.source.tree
+    for outer in ast.walk(tree):
+        if not isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        around = outer is not region.function and any(n is region.function for n in ast.walk(outer))
+        if around and name in stored_names(outer) | set(parameters(outer)):
+            return True
+    return False
 
 
 # ------------------------------------------------------------------- inputs

@@ -14,6 +14,9 @@ from ..loopnest.scope import Module
 from ..model import Region, Source
 from .nb_values import STEPS, Num, Unsupported, Value
 
+ARGUMENT = "!"
+"""In front of an exponent's name among the globals and attributes that a helper is given."""
+
 
 @dataclass(frozen=True, order=True)
 class TextEdit:

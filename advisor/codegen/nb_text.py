@@ -82,7 +82,7 @@ def attribute_edits(source: Source, root: ast.AST, params: Mapping[str, str]) ->
             if path is not None and path in params:
                 if params[path] != path:
                     start, end = source.span(node)
-                    found.append(TextEdit(start, 0, end, params[path]))
+                    found.append(TextEdit(start, 2 * 10**9, end, params[path]))
                 return
         for child in ast.iter_child_nodes(node):
             visit(child)
@@ -99,7 +99,7 @@ def name_edits(source: Source, root: ast.AST, renamed: Mapping[str, str]) -> lis
             new = renamed.get(node.func.id)
             if new is not None:
                 start, end = source.span(node.func)
-                found.append(TextEdit(start, 0, end, new))
+                found.append(TextEdit(start, 2 * 10**9, end, new))
     return found
 
 

@@ -25,7 +25,7 @@ from .nb_helpers import call_edits, helper_text, method_owners, method_tests
 from .nb_lists import LIST_HELPERS
 from .nb_parallel import only_exceeded, parallel_edits
 from .nb_scope import observed
-from .nb_state import TextEdit
+from .nb_state import ARGUMENT, TextEdit
 from .nb_text import (
     LEVEL,
     Names,
@@ -333,10 +333,12 @@ class _Emission:
 
     def _kernel(self, kernel: _Signature, names: Names, decorator: str) -> str:
         loop = self.region.loop
+        exponents = {ARGUMENT + key: name for key, name in names.arguments.items()}
+        given = {**names.params, **exponents}
         edits: list[TextEdit] = [
             *(e for e in self.state.edits),
             *attribute_edits(self.source, loop, names.params),
-            *call_edits(self.source, loop, self.state, names, {}, dict(names.params)),
+            *call_edits(self.source, loop, self.state, names, {}, given),
             *(
                 TextEdit(start, 0, end, f"{names.numba}.prange")
                 for start, end in self.parallel_edits

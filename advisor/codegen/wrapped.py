@@ -40,7 +40,10 @@ def extents(base: str, border: Border) -> str:
     grown = {before + after for before, after in border}
     if len(grown) == 1 and len(border) > 1:
         return f"[n + {grown.pop()} for n in {base}.shape]"
-    each = [f"{base}.shape[{axis}] + {sum(pair)}" for axis, pair in enumerate(border)]
+    each = [
+        f"{base}.shape[{axis}]" + (f" + {sum(pair)}" if any(pair) else "")
+        for axis, pair in enumerate(border)
+    ]
     return ", ".join(each) if len(each) == 1 else f"({', '.join(each)})"
 
 
@@ -87,12 +90,12 @@ def changed_lines(
 ) -> list[str] | None:
     """The statements with slices for rolls, relative to their column."""
     replacements = [
-        (*source.span(roll.node), f"{wrapped}[{_slices(roll, group.base, border)}]")
+        (*source.span(roll.node), f"{wrapped}[{slices(roll, group.base, border)}]")
         for roll in group.rolled
     ]
     if terms is not None:
         centre = rolls.Roll(group.rolled[0].node, group.rolled[0].base, {})
-        inside = f"{wrapped}[{_slices(centre, group.base, border)}]"
+        inside = f"{wrapped}[{slices(centre, group.base, border)}]"
         for tree in _sum_trees(source, group):
             start, end = source.span(tree)
             # In parentheses already: (a + b) needs no more, f(a + b) does.
@@ -118,7 +121,8 @@ def changed_lines(
     return [line.removeprefix(indent) if line.strip() else "" for line in lines]
 
 
-def _slices(roll: rolls.Roll, base: str, border: Border) -> str:
+def slices(roll: rolls.Roll, base: str, border: Border) -> str:
+    """The index of the copy under which it equals a rolled copy."""
     ndim = len(border)
     by_axis = {0 if axis is None else axis % ndim: s for axis, s in roll.shifts.items()}
     return ", ".join(

@@ -15,7 +15,7 @@ from .ir import (
     Kind,
     Load,
 )
-from .lower_names import CONTAINERS, NameLowering
+from .lower_names import CONTAINERS, NameLowering, described
 
 
 class ArrayLowering(NameLowering):
@@ -93,6 +93,8 @@ class ArrayLowering(NameLowering):
         if isinstance(node.slice, ast.Tuple) and info.kind != "ndarray":
             raise Stop(f"{ast.unparse(node)} indexes a {info.kind} with a tuple", node.lineno)
         result: list[Expr] = []
+        while info.kind == "ndarray" and len(parts) > 1 and _is_whole(parts[-1]):
+            parts = parts[:-1]  # a[i, :] is the row a[i], a view of the same memory
         for offset, part in enumerate(parts):
             if isinstance(part, ast.Slice):
                 raise Stop(
@@ -128,7 +130,12 @@ class ArrayLowering(NameLowering):
             return constant
         view = self.view(node)
         if view is None:
-            raise Stop(f"{ast.unparse(node)}: not an array or list of numbers", node.lineno)
+            text = ast.unparse(node)
+            path = self.path(node.value)
+            info = self.observation.values.get(path) if path is not None else None
+            if info is not None and info.kind not in CONTAINERS:
+                text += f", {ast.unparse(node.value)} being a {described(info)}"
+            raise Stop(f"{text}: not an array or list of numbers", node.lineno)
         return self.load(view, node.lineno, ast.unparse(node))
 
     def load(self, view: View, line: int, text: str) -> Expr:
@@ -178,3 +185,8 @@ class ArrayLowering(NameLowering):
         if not 0 <= axis < rank:
             raise Stop(f"{ast.unparse(node)}: no such axis", node.lineno)
         return Dim(PY_INT, node.lineno, owner.array, len(owner.prefix) + axis)
+
+
+def _is_whole(node: ast.expr) -> bool:
+    """``:`` as an index."""
+    return isinstance(node, ast.Slice) and node.lower is node.upper is node.step is None

@@ -216,10 +216,10 @@ class ExpressionLowering(ArrayLowering):
                 return self.membership(left, within, right, line)
             case ast.Compare(
                 left=ast.Tuple(elts=left_items),
-                ops=[ast.Eq() | ast.NotEq() as op],
+                ops=[ast.Eq() | ast.NotEq() as relation],
                 comparators=[ast.Tuple(elts=right_items)],
             ):
-                return self.tuples(left_items, op, right_items, line)
+                return self.tuples(left_items, relation, right_items, line)
         operands = [self.expr(node.left)]
         parts: list[Expr] = []
         for position, (op, item) in enumerate(zip(node.ops, node.comparators, strict=True)):

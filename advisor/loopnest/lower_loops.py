@@ -28,6 +28,7 @@ from .ir import (
     While,
 )
 from .lower_assignments import Item
+from .lower_names import CONTAINERS, described
 from .lower_products import ProductLowering
 from .scope import Literal, own_nodes
 
@@ -248,11 +249,27 @@ class LoopLowering(ProductLowering):
         view = self.view(node)
         if view is None:
             raise Stop(
-                f"a loop over {ast.unparse(node)}",
+                f"a loop over {self.what(node)}",
                 node.lineno,
                 "loop over a range, an array or a list of numbers",
             )
         return self.element_domain(View(view.array, self.frozen_prefix(view, node.lineno)), node)
+
+    def what(self, node: ast.expr) -> str:
+        """The iterable, with its type where that says why it is no array."""
+        text = ast.unparse(node)
+        owner = node
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            owner = node.func.value  # d.items()
+        path = self.path(owner)
+        info = self.observation.values.get(path) if path is not None else None
+        if info is None or info.kind in CONTAINERS:
+            return text
+        return (
+            f"{text}, which is a {described(info)}"
+            if owner is node
+            else (f"{text} of a {described(info)}")
+        )
 
     def is_builtin(self, name: str) -> bool:
         """Whether the name means Python's built-in here."""

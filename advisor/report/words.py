@@ -163,7 +163,7 @@ def verdict(value: Verdict) -> str:
         case Crashed(why=why):
             return f"rejected, it failed: {why}"
         case TimedOut(limit=limit):
-            return f"unverified, stopped after {limit:g} s"
+            return f"unverified, stopped after {limit:.3g} s"
         case Unavailable(why=why):
             return f"unverified, not run here: {why}"
         case _:

@@ -85,6 +85,61 @@ def f(a, n):
         a[i] = scale(a[i]) + scale(a[i], 3) + scale(a[i], c=1.5)
     return a
 """.lstrip("\n")
+GLOBALS = """
+import math
+
+grid = [[1, 0, 1], [0, 1, 1], [1, 1, 0]]
+xs = [0.5, 1.5, 2.5]
+scale = 2
+
+def distance(i, j):
+    dx = xs[i] - xs[j]
+    return math.sqrt(dx * dx + 0.25 * grid[i][j])
+
+def corner():
+    return grid[0][0] * scale
+
+def shrink():
+    global scale
+    scale = 1
+
+def f(n):
+    s = 0.0
+    k = 0
+    for i in range(n):
+        for j in range(n):
+            if i != j:
+                s += distance(i, j)
+            k += corner()
+    return s, k
+""".lstrip("\n")
+ROOTS = """
+import math
+
+def root(x):
+    return math.sqrt(x) + math.log(x)
+
+def f(a):
+    s = 0.0
+    for v in a:
+        s += root(v)
+    return s
+""".lstrip("\n")
+POWERS = """
+import math
+
+def length(x, y):
+    return math.sqrt(x ** 2 + y ** 2)
+
+def force(x, y, g=2.0):
+    return g * x / length(x, y) ** 3
+
+def f(a, b):
+    s = 0.0
+    for i in range(len(a)):
+        s += force(a[i], b[i]) + a[i] ** 2
+    return s
+""".lstrip("\n")
 PROBE = OSCILLATOR.replace("-self.k * x", "-self.k * self.x")
 
 COMPILED: dict[str, tuple[str, str, tuple[str, ...]]] = {
@@ -112,6 +167,32 @@ COMPILED: dict[str, tuple[str, str, tuple[str, ...]]] = {
         PROBE,
         "Oscillator.run",
         ("args = (Oscillator(), 50, 0.01)", "args = (Oscillator(2), 4, 0.5)"),
+    ),
+    "globals that the program may change": (
+        GLOBALS,
+        "f",
+        (
+            "args = (3,)",
+            "args = (0,)",
+            "args = (4,)",
+            "grid[0][0] = 7; shrink(); args = (3,)",
+            "xs[1] = 3; args = (3,)",
+        ),
+    ),
+    "exceptions of helpers": (
+        ROOTS,
+        "f",
+        ("args = ([1.0, 2.0],)", "args = ([1.0, -1.0],)", "args = ([0.0],)"),
+    ),
+    "powers in helpers": (
+        POWERS,
+        "f",
+        (
+            "args = ((rng.random(99) + 0.1).tolist(), rng.random(99).tolist())",
+            "args = ([0.0], [0.0])",
+            "args = ([1e200], [1e200])",
+            "args = ([], [])",
+        ),
     ),
     "defaults": (
         DEFAULTS,
@@ -173,6 +254,14 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
         "Oscillator.run",
         "args = (Oscillator(), 50, 0.01)",
         "may be replaced",
+    ),
+    "a global that the loop assigns": (
+        "scale = 2.0\n\n\ndef times(x):\n    return x * scale\n\n\ndef f(a):\n"
+        "    global scale\n    for i in range(len(a)):\n        a[i] = times(a[i])\n"
+        "        scale = scale * 0.5\n    return a\n",
+        "f",
+        "args = (rng.random(5),)",
+        "reads the global scale",
     ),
     "a default that is no number": (
         DEFAULTS.replace("c=0.5", "c=None").replace("+ c", "+ 1.0"),

@@ -11,7 +11,6 @@ from ...loopnest.ir import (
     Dim,
     Expr,
     For,
-    Kind,
     Load,
     Store,
     Var,
@@ -31,7 +30,8 @@ def guards(session: Session) -> tuple[list[str], list[Condition]]:
     """The tests, cheapest and most basic first, and one ledger entry for each fact."""
     tests: list[str] = []
     ledger: list[Condition] = []
-    evidence = f"{session.nest.entries} entries"
+    entries = session.nest.entries
+    evidence = "seen once" if entries == 1 else f"seen {entries} times"
 
     def add(test: str) -> None:
         if test not in tests:
@@ -145,25 +145,18 @@ def _scalar_tests(session: Session) -> list[str]:
     """Types of scalars that take part in the arithmetic (bounds are integers or they raise)."""
     tests = []
     used = _arithmetic_scalars(session.root)
-    narrow_floats = any(
-        info.element.kind is Kind.FLOAT and info.element.dtype not in (None, "float64")
-        for info in session.nest.arrays.values()
-    )
     for name, scalar in session.nest.scalars.items():
         if name not in used or scalar.literal is not None or scalar.equals:
             continue
-        kind = scalar.type
-        if name in session.reductions and kind.dtype is None:
-            # total(float32_array, np.float64(0)) adds in float64, total(float32_array, 0.0) not
-            tests.append(f"type({name}) is {kind.kind.value}")
-        elif name in session.nest.privates and name not in session.reductions:
+        if name in session.nest.privates and name not in session.reductions:
             continue  # assigned before it is read
-        elif kind.dtype is not None:
+        kind = scalar.type
+        if kind.dtype is not None:
             tests.append(f"isinstance({name}, {session.np}.{kind.dtype.rstrip('_')})")
-        elif kind.kind is Kind.FLOAT and narrow_floats:
-            tests.append(f"type({name}) is float")
         else:
-            tests.append(f"isinstance({name}, {kind.kind.value})")
+            # Not isinstance: True is an int, but x + (not True) is not what x + (not 1) is; and
+            # np.float64(0.1) is a float, but makes the items of a list np.float64.
+            tests.append(f"type({name}) is {kind.kind.value}")
     return tests
 
 

@@ -33,6 +33,8 @@ CALL = 1.0e-6
 """Seconds of one NumPy call on a short array."""
 ELEMENT = 1.0e-9
 """Seconds for one element of an array operation."""
+STRIDED = 4.0e-9
+"""Seconds more for an element of a column: each lies in another cache line."""
 SCALAR = 6.0e-8
 """Seconds of one interpreted operation on scalars."""
 LARGE = 2**18
@@ -222,6 +224,8 @@ def _value(form: Affine, nest: Nest) -> float | None:
 def _cost(root: For, nest: Nest, axes: frozenset[int]) -> float:
     largest = max((_size(nest, array) for array in nest.arrays), default=0.0)
 
+    along = frozenset(loop.index for loop in all_loops(root) if id(loop) in axes)
+
     def visit(body: tuple[Stmt, ...], kept: float, total: float, inside: bool) -> float:
         seconds = 0.0
         if inside and total / kept > max(MOST, 4 * largest):
@@ -235,24 +239,36 @@ def _cost(root: For, nest: Nest, axes: frozenset[int]) -> float:
                         inner, kept * (1.0 if axis else count), total * count, inside or axis
                     )
                 case If(then=then, orelse=orelse):
-                    seconds += _one(statement, kept, total, inside)
+                    seconds += _one(statement, kept, total, inside, along)
                     seconds += visit(then, kept, total, inside)
                     seconds += visit(orelse, kept, total, inside)
                 case Assign() | Store():
-                    seconds += _one(statement, kept, total, inside)
+                    seconds += _one(statement, kept, total, inside, along)
         return seconds
 
     return visit((root,), 1.0, 1.0, False)
 
 
-def _one(statement: Stmt, kept: float, total: float, inside: bool) -> float:
+def _one(statement: Stmt, kept: float, total: float, inside: bool, along: frozenset[str]) -> float:
     """Seconds of one statement, by its operations and element accesses."""
     parts = [part for expr in expressions(statement) for part in walk(expr)]
     work = 1 + sum(not isinstance(part, Const | Var | Dim) for part in parts)
     if not inside:
         return work * total * SCALAR
     element = ELEMENT if total / kept <= LARGE else 3 * ELEMENT
-    return work * (kept * CALL + total * element)
+    columns = sum(_is_column(index, along) for index in _subscripts(statement, parts))
+    return work * (kept * CALL + total * element) + columns * total * STRIDED
+
+
+def _subscripts(statement: Stmt, parts: list[Expr]) -> Iterator[tuple[Expr, ...]]:
+    if isinstance(statement, Store):
+        yield statement.index
+    yield from (part.index for part in parts if isinstance(part, Load))
+
+
+def _is_column(index: tuple[Expr, ...], along: frozenset[str]) -> bool:
+    """Whether the array axes run across the rows: ``a[:, j]`` with a loop over ``j``."""
+    return not reads(index[-1]) & along and any(reads(part) & along for part in index[:-1])
 
 
 def _size(nest: Nest, array: str) -> float:

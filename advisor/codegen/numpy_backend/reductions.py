@@ -272,7 +272,10 @@ def _sum_integers(
         return
     value = evaluate(session, element, context)
     axes = frozenset(context.axes)
+    chosen = mask
     if mask is not None and mask.is_array:
+        if not python and mask.level != ATOM:
+            chosen = mask = _named(session, mask)
         if value.axes == axes == mask.axes:
             value = Value(f"{value.at(ATOM)}[{mask.text}]", ATOM, value.type, value.dtype, axes)
         else:
@@ -284,7 +287,19 @@ def _sum_integers(
     natural = value.dtype == dtype and dtype in ("int64", "uint64")
     suffix = "" if natural else f"dtype={dtype_text(session.np, dtype)}"
     text = f"{value.at(ATOM)}.sum({suffix})"
-    session.line(f"{name} {op}= {f'int({text})' if python else text}")
+    update = f"{name} {op}= {f'int({text})' if python else text}"
+    if python or chosen is None or not chosen.is_array:
+        session.line(update)
+        return
+    # total = 0 stays a Python int if no element is chosen, and then 0 + np.int64(0) is none.
+    with session.indented(f"if {_method(session, chosen, 'any')}:"):
+        session.line(update)
+
+
+def _named(session: Session, value: Value) -> Value:
+    name = session.fresh("chosen")
+    session.line(f"{name} = {value.text}")
+    return Value(name, ATOM, value.type, value.dtype, value.axes)
 
 
 def reduce_extreme(
