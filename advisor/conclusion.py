@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from .deadline import Deadline
 from .diagnose.hotspots import MIN_SHARE
-from .matching import Tried
 from .model import (
     Inconclusive,
     Mismatch,
@@ -20,7 +20,10 @@ from .verify.choose import Chosen
 
 
 def conclusion(
-    profile: Profile, chains: tuple[tuple[Region, ...], ...], tried: Tried, chosen: Chosen
+    profile: Profile,
+    chains: tuple[tuple[Region, ...], ...],
+    chosen: Chosen,
+    deadline: Deadline,
 ) -> str:
     """What was gained, or why there is nothing to gain, in one sentence without a full stop."""
     if isinstance(profile.bare.end, Stopped):
@@ -36,6 +39,8 @@ def conclusion(
         return f"{rewrites} in the patch; the whole script is unverified"
     if reasons := unconfirmed(chosen):
         return _unconfirmed(reasons)
+    if deadline.over:
+        return f"nothing found within {deadline.seconds:g} s; a larger --budget may find more"
     if not chains:
         return f"nothing to gain: {_no_loops(profile)}"
     if not chosen.findings:

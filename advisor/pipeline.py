@@ -112,7 +112,7 @@ class Journey:
                     unsafe=self.options.unsafe,
                     progress=self.stages.detail,
                 )
-        return self.finish(box, sources, looked, tried, chosen)
+        return self.finish(box, sources, looked, tried, chosen, deadline)
 
     # ------------------------------------------------------------ observe
     def observe(
@@ -167,7 +167,8 @@ class Journey:
             box, self.target, sites=(), functions=None, budget=LINE_BUDGET, limit=limit, stdin=stdin
         )
         alone = merge(bare, None, everything, sources)
-        note = "too short a run for sampling: functions are ranked by line_profiler alone"
+        why = "too short a run for sampling" if bare.wall < SHORT_RUN else "no samples"
+        note = f"{why}: functions are ranked by line_profiler alone"
         return replace(sampled, functions=alone.functions, notes=(*sampled.notes, note))
 
     # ------------------------------------------------------------- report
@@ -178,11 +179,12 @@ class Journey:
         looked: Looked,
         tried: Tried,
         chosen: Chosen,
+        deadline: Deadline,
     ) -> Report:
         """The report of a journey that reached its end."""
         found = chosen.patched or unconfirmed(chosen)
         outcome = Outcome.ADVICE if found else Outcome.NOTHING
-        report = self.report(outcome, conclusion(looked.profile, looked.chains, tried, chosen))
+        report = self.report(outcome, conclusion(looked.profile, looked.chains, chosen, deadline))
         notes = (*looked.profile.notes, *box.notes, *chosen.notes)
         return replace(
             report,

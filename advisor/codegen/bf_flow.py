@@ -42,6 +42,8 @@ class Flow:
     entry: Env
     objects: frozenset[str] = frozenset()
     """Objects whose attributes keep what is assigned to them, and which only the loop assigns."""
+    captured: frozenset[str] = frozenset()
+    """Names that other functions can see."""
     before: dict[int, Env] = field(default_factory=dict)
     """What holds before each statement, by the identity of the node."""
     held: dict[int, set[int]] = field(default_factory=dict)
@@ -199,7 +201,7 @@ class Flow:
     def _bind(self, name: str, value: Value, env: Env) -> None:
         if self._is_followed(name):
             env[name] = value
-        else:
+        if not self._is_followed(name) or name.partition(".")[0] in self.captured:
             self._lose([value])
 
     def _is_followed(self, name: str) -> bool:

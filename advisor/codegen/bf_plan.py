@@ -12,7 +12,7 @@ from .bf_flow import Flow, Unsupported
 from .bf_inline import CannotInline, Inliner
 from .bf_text import Writer, header
 from .bf_uses import all_calls_known
-from .bf_values import Array, Axis, Scalar, dotted, from_observation
+from .bf_values import Array, Axis, Scalar, from_observation
 from .wrapped import extents
 
 FEWEST = 1000
@@ -115,7 +115,8 @@ def _flow(region: Region, inliner: Inliner, body: list[ast.stmt]) -> Flow | None
     }
     if not any(_is_large(region, name) for name in entry):
         return None
-    flow = Flow(region.source, entry, _plain_objects(region) if attributes else frozenset())
+    objects = _plain_objects(region) if attributes else frozenset()
+    flow = Flow(region.source, entry, objects, _captured(region, body))
     if not _nobody_looks(region):
         flow.escaped |= {id(node) for stmt in body for node in ast.walk(stmt)}
     loop = type(region.loop)(**{**vars(region.loop), "body": body})
@@ -123,7 +124,6 @@ def _flow(region: Region, inliner: Inliner, body: list[ast.stmt]) -> Flow | None
         flow.loop(loop, dict(entry))
     except Unsupported:
         return None
-    flow.escaped |= _captured(region, flow, body)
     return flow
 
 
@@ -171,8 +171,8 @@ def _is_bound(region: Region, name: str) -> bool:
     return False
 
 
-def _captured(region: Region, flow: Flow, body: list[ast.stmt]) -> set[int]:
-    """Statements that make arrays for names which functions may see and hold on to."""
+def _captured(region: Region, body: list[ast.stmt]) -> frozenset[str]:
+    """Names through which functions may see arrays of the loop, and hold on to them."""
     scope = region.function or region.source.tree
     called = {
         getattr(n.func, "attr", getattr(n.func, "id", None))
@@ -180,27 +180,21 @@ def _captured(region: Region, flow: Flow, body: list[ast.stmt]) -> set[int]:
         for n in ast.walk(statement)
         if isinstance(n, ast.Call)
     }
-    shared = {
+    known = all_calls_known(region.source, body)
+    # global u; for i in range(n): u = v + w; remember()    and remember() keeps u
+    found = {
         name
         for n in ast.walk(region.source.tree)
         if isinstance(n, ast.Global | ast.Nonlocal)
         for name in n.names
     }
-    found = set()
-    for statement in (n for s in body for n in ast.walk(s) if isinstance(n, ast.Assign)):
-        name = (dotted(statement.targets[0]) or "").partition(".")[0]
-        # global u; for i in range(n): u = v + w; remember()    and remember() keeps u
-        if name in shared:
-            found.add(id(statement))
-        for node in ast.walk(scope):
-            if not isinstance(node, tools.SCOPES) or node is scope:
-                continue
+    for node in ast.walk(scope):
+        if isinstance(node, tools.SCOPES) and node is not scope:
             # At module level a function that is not called now may be so later, without harm.
             relevant = region.function is not None or getattr(node, "name", None) in called
-            known = all_calls_known(region.source, body)
-            if (relevant or not known) and any(n.id == name for n in tools.names_in(node)):
-                found.add(id(statement))
-    return found
+            if relevant or not known:
+                found |= {n.id for n in tools.names_in(node)}
+    return frozenset(found)
 
 
 def _plain_objects(region: Region) -> frozenset[str]:
@@ -264,8 +258,14 @@ def _guard(
         elif names:
             tests.append(f"type({names[0]}) is {text}")
     entries = region.observation.entries if region.observation else 0
-    ledger = tuple(
-        Condition(test, Basis.OBSERVED, f"{entries} entries", guarded=True) for test in tests
+    proved = "no name holds an array any more when it is written over, and nothing else can"
+    ledger: tuple[Condition, ...] = (
+        Condition("the same operations run in the same order", Basis.PROVED),
+        Condition(proved, Basis.PROVED, "lines {}-{}".format(*region.lines)),
+    )
+    ledger += tuple(
+        Condition(" ".join(test.split()), Basis.OBSERVED, f"{entries} entries", guarded=True)
+        for test in tests
     )
     if len(tests) == 1:
         return [f"if {tests[0]}:"], ledger

@@ -299,7 +299,11 @@ class Arithmetic(ABC):
         if type_ is None:
             text = f"{name} is {left.type} on one path and {right.type} on another"
             raise Unsupported(text, line, "give it one type from the start (0.0 instead of 0)")
-        result = hull([left, right], type_)
+        if type_.kind is Kind.COMPLEX:
+            # the range of a complex number is that of its size: -5 is of size 5
+            result = hull([_sized(left), _sized(right)], type_)
+        else:
+            result = hull([left, right], type_)
         both = [v.form for v in (left, right)]
         if both[0] is not None and both[0] == both[1]:
             result = replace(result, form=both[0])
@@ -308,13 +312,20 @@ class Arithmetic(ABC):
             lows=tuple(b for b in left.lows if b in right.lows),
             highs=tuple(b for b in left.highs if b in right.highs),
         )
-        if type_.kind is Kind.FLOAT:
+        if type_.kind in (Kind.FLOAT, Kind.COMPLEX):
             for side in (left, right):
                 # an int that is a float elsewhere is kept as float64: exact up to 2**53 only
                 if side.type.kind is Kind.INT and not side.within(-EXACT_IN_FLOAT, EXACT_IN_FLOAT):
-                    text = f"{name} is an int on one path and a float on another"
+                    text = f"{name} is an int on one path and a {type_.kind} on another"
                     fail(self.state, text, at, "give it one type from the start")
         return result
+
+
+def _sized(value: Num) -> Num:
+    if value.type.kind is Kind.COMPLEX:
+        return value
+    sized = absolute(value, value.type)
+    return replace(value, low=sized.low, high=sized.high)
 
 
 def _form(op: str, left: Affine | None, right: Affine | None) -> Affine | None:

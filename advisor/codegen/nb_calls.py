@@ -13,7 +13,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..loopnest.ir import PY_BOOL, PY_FLOAT, PY_INT, Kind, Nest, Scalar
+from ..loopnest.ir import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Kind, Nest, Scalar
 from ..loopnest.scope import dotted
 from ..loopnest.typing_rules import call_type
 from .nb_state import fail
@@ -111,6 +111,10 @@ def call(self: Evaluator, node: ast.Call) -> Value:
         return _len(self, node)
     values = [self.number(a) for a in node.args]
     module, _, name = target.name.rpartition(".")
+    if target.name == "abs" and len(values) == 1 and _complex_later(values[0]):
+        # z = 0; while abs(z) <= 2: z = z * z + c: the size of an int first, of a complex later
+        result = _abs(self, node, replace(values[0], also=frozenset()), PY_FLOAT)
+        return replace(result, also=values[0].also)
     type_ = call_type(target.name, tuple(v.type for v in values))
     if type_ is None or any(v.also and not _joined_flavour(v) for v in values):
         raise Unsupported(f"{ast.unparse(node.func)}() has no compiled form here", node.lineno)
@@ -135,6 +139,11 @@ def helper_of(self: Evaluator, path: str) -> ast.FunctionDef | None:
     if path in self.scope.env or path in self.scope.locals:
         return None
     return self.state.module.functions.get(path)
+
+
+def _complex_later(value: Num) -> bool:
+    """A Python number that is complex on one path and real on another."""
+    return value.type == PY_COMPLEX and bool(value.also) and value.also <= {PY_INT, PY_FLOAT}
 
 
 def _joined_flavour(value: Num) -> bool:

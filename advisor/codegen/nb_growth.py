@@ -80,6 +80,9 @@ class Growth(Iterables):
             self.state.grown.setdefault(name)
         if view.ndim == 1:
             self._put_in(name, self.ev.number(arg), arg)
+        elif isinstance(arg, ast.Tuple):
+            for item in arg.elts:
+                self._put_in(name, self.ev.number(item), item)
         elif is_list(arg):
             self._make(name, arg)
         else:

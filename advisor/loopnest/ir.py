@@ -227,6 +227,8 @@ class AppendRow(Stmt):
 
     array: str
     row: str
+    as_tuple: bool = False
+    """The elements of the row as a tuple: ``points.append((x, y))``."""
 
 
 @dataclass(frozen=True)

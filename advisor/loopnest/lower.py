@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import logging
 from collections.abc import Mapping
+from functools import cached_property
 
 from ..model import Refusal, SiteObservation, Source, ValueInfo
 from . import typing_rules as typing
@@ -162,7 +163,7 @@ class _Lowered:
         state.budget = 200
         state.hoist = []
         state.frame = Frame(self.function)
-        state.assigned = self.assigned()
+        state.assigned = self.assigned
         state.env = self.entry(state)
         produced = state.statement(self.loop)
         state.check_lists(self.loop.lineno)
@@ -171,6 +172,7 @@ class _Lowered:
             raise Stop("the loop's bounds need statements of their own", self.loop.lineno)
         return root
 
+    @cached_property
     def assigned(self) -> frozenset[str]:
         """Names and attribute paths that the statement assigns, as the text has them."""
         found: set[str] = set()

@@ -56,6 +56,8 @@ class ListLowering(StatementLowering):
         self.made: set[str] = set()
         self.filled: set[str] = set()
         self.rows: set[str] = set()
+        self.widths: dict[str, int | None] = {}
+        """Lists of rows: the length where the rows are tuples, None where they are lists."""
         self.measured: set[str] = set()
         """Grown lists that are read or measured."""
         self.walked: list[str] = []
@@ -153,7 +155,10 @@ class ListLowering(StatementLowering):
         if row is not None:
             if inside:
                 raise Stop(f"rows are appended to {path}, itself made in the loop", node.lineno)
-            return self.append_row(path, row, node)
+            width = len(arg.elts) if isinstance(arg, ast.Tuple) else None
+            if self.widths.setdefault(path, width) != width:
+                raise Stop(f"rows of different kinds are appended to {path}", node.lineno)
+            return self.append_row(path, row, node, as_tuple=width is not None)
         value = self.item(arg)
         if not isinstance(value, Expr):
             raise Stop(f"a row or tuple appended to {path}", node.lineno)
@@ -186,6 +191,10 @@ class ListLowering(StatementLowering):
         if is_list(arg):
             name = self.invent("row")
             return name, self.make(name, arg, node)
+        if isinstance(arg, ast.Tuple) and arg.elts:
+            name = self.invent("row")
+            items = ast.copy_location(ast.List(elts=arg.elts, ctx=ast.Load()), arg)
+            return name, self.make(name, items, node)
         if isinstance(arg, ast.Name):
             bound = (self.env or {}).get(self.key(arg.id))
             if isinstance(bound, Gone) and arg.id in self.makes:
@@ -194,7 +203,9 @@ class ListLowering(StatementLowering):
                 return bound.array, []
         return None
 
-    def append_row(self, path: str, row: tuple[str, list[Stmt]], node: ast.stmt) -> list[Stmt]:
+    def append_row(
+        self, path: str, row: tuple[str, list[Stmt]], node: ast.stmt, *, as_tuple: bool
+    ) -> list[Stmt]:
         """``rows.append(row)``; the row is not to be touched again, or two lists would share it."""
         assert self.env is not None
         name, before = row
@@ -211,7 +222,7 @@ class ListLowering(StatementLowering):
             if isinstance(bound, View) and bound.array == name:
                 # row.append(1); rows.append(row); row.append(2): the rows would change later
                 self.env[other] = Gone(f"was handed on to {path}")
-        return [*before, AppendRow(node.lineno, node, path, name)]
+        return [*before, AppendRow(node.lineno, node, path, name, as_tuple)]
 
     # -------------------------------------------------------------- types
     def put_in(self, name: str, value: Expr, line: int) -> Expr:

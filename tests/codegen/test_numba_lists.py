@@ -36,6 +36,19 @@ COMPILED: dict[str, tuple[str, tuple[tuple[Any, ...], ...]]] = {
     "rows of ints": (MATMUL, (INTS, ([], []), FLOATS, ([[2**50]], [[2**50]]))),
     # an int 0 if the inner loop does not run
     "rows of floats from an int start": (MATMUL, (FLOATS, INTS, ([[]], []), ([[], []], [[1.0]]))),
+    "floats only if the inner loop runs": (
+        """
+def f(x, m):
+    out = []
+    for i in range(len(x)):
+        s = 0
+        for k in range(m):
+            s += x[i] * k
+        out.append(s)
+    return out
+""",
+        (([1.5, 2.5], 3), ([1.5, 2.5], 0), ([1.5], -1), ([], 3), ([2], 2)),
+    ),
     "moving average": (
         """
 def f(x, w):
@@ -146,6 +159,38 @@ def f(x):
 """,
         (([1.5, 2.0],), ([],), ([1],)),
     ),
+    "tuples": (
+        """
+def f(n, dt):
+    x, v = 1.0, 0.0
+    path = []
+    for i in range(n):
+        v -= x * dt
+        x += v * dt
+        path.append((x, v))
+    return path, x
+""",
+        ((9, 0.01), (0, 0.01), (-1, 0.5), (3, 1)),
+    ),
+    "an int that becomes complex": (
+        """
+def f(w, h):
+    image = []
+    for y in range(h):
+        row = []
+        for x in range(w):
+            z = 0
+            c = complex(3.0 * x / w - 2.0, 2.0 * y / h - 1.0)
+            n = 0
+            while abs(z) <= 2 and n < 50:
+                z = z * z + c
+                n += 1
+            row.append(n)
+        image.append(row)
+    return image
+""",
+        ((9, 7), (0, 3), (3, 0), (31, 17)),
+    ),
     "an attribute, and truth values": (
         """
 def f(obj, n):
@@ -249,6 +294,19 @@ def f(n, xs):
 """,
         (9, [1]),
         "64 bits",
+    ),
+    # as a complex number it would be rounded
+    "a large int that becomes complex": (
+        """
+def f(z, n):
+    out = []
+    for k in range(n):
+        out.append(abs(z) <= 9007199254740990)
+        z = z * 1j
+    return out
+""",
+        (2**61 + 1, 3),
+        "an int on one path and a complex",
     ),
     "rows of NumPy numbers": (
         """

@@ -122,3 +122,26 @@ def test_of_two_loops_the_one_along_the_rows_becomes_an_axis() -> None:
     after = apply_edits(region.source, match.edits).decode()
     assert "out[i] = a[i, :out.shape[1]]" in after
     assert "out[:, j]" not in after
+
+
+NARROW = """\
+import numpy as np
+
+
+def f(x, k):
+    out = np.zeros(len(x), dtype=np.{stored})
+    for i in range(len(x)):
+        out[i] = {value}
+    return out
+"""
+
+
+@pytest.mark.parametrize("stored", ["uint8", "int8", "int32", "float32", "bool"])
+@pytest.mark.parametrize("value", ["x[i] + i", "x[i] * k", "-x[i] - k", "max(0, min(255, x[i]))"])
+@pytest.mark.parametrize("dtype", ["int64", "uint8"])
+def test_an_integer_that_does_not_fit_still_raises(stored: str, value: str, dtype: str) -> None:
+    x = (np.arange(300) % 9).astype(dtype)
+    text = NARROW.format(stored=stored, value=value)
+    if isinstance(emit(region_for(text, "f", (x[:40], 3))), Match):
+        others = [(x, k) for k in (0, 1, 100, 250, -1, 2**31, 2.5, True)]
+        check(text, (x[:40], 3), [*others, (x * 20, 3), (x[:0], 3)])

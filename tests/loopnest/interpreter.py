@@ -95,8 +95,9 @@ class Interpreter:
                 target[last] = found
             case Append(array=array, value=value):
                 self.values[array].append(self.of(value))
-            case AppendRow(array=array, row=row):
-                self.values[array].append(self.values[row])
+            case AppendRow(array=array, row=row, as_tuple=as_tuple):
+                made = self.values[row]
+                self.values[array].append(tuple(made) if as_tuple else made)
             case NewList(array=array, extents=extents, fill=fill):
                 self.values[array] = self.new_list([self.of(e) for e in extents], fill)
             case If(test=test, then=then, orelse=orelse):

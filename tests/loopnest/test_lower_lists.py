@@ -57,6 +57,10 @@ EQUAL: dict[str, tuple[str, tuple[Any, ...]]] = {
         "        p[0] = p[1] + p[0]\n        out.append(p)\n    return out\n",
         ([1.5, 2.5],),
     ),
+    "tuples": (
+        "def f(x):\n    out = []\n    for v in x:\n        out.append((v, v * 2.0))\n",
+        ([1.5, 2.5],),
+    ),
     "length": (
         "def f(n):\n    xs = []\n    while len(xs) < n:\n        xs.append(len(xs) * 2)\n",
         (5,),
@@ -131,6 +135,18 @@ REFUSED: dict[str, tuple[str, tuple[Any, ...], str]] = {
         "def f(n):\n    for i in range(n):\n        row = [i]\n    return row\n",
         (3,),
         "is read after it",
+    ),
+    "rows of two kinds": (
+        "def f(x):\n    out = []\n    for v in x:\n        out.append((v, v))\n"
+        "        out.append([v, v])\n",
+        ([1.0],),
+        "different kinds",
+    ),
+    "tuples of different lengths": (
+        "def f(x):\n    out = []\n    for v in x:\n        out.append((v, v))\n"
+        "        out.append((v,))\n",
+        ([1.0],),
+        "different kinds",
     ),
     "two types": (
         "def f(n):\n    for i in range(n):\n        row = [i, 0.5]\n",

@@ -178,9 +178,29 @@ def _binary(session: Session, expr: Binary, context: Context) -> Value:
     _check_domain(session, expr, context)
     if expr.op in ("/",):
         dtype = natural_dtype(expr.type)
+    _check_weak(session, expr, (left, right), context)
     if result_dtype(expr.op, left, right) != dtype:
         left, right = _widened(session, left, right, dtype, expr)
     return binary(expr.op, left, right, expr.type, dtype)
+
+
+def _check_weak(
+    session: Session, expr: Binary, values: tuple[Value, Value], context: Context
+) -> None:
+    """``np.uint8(7) + i`` raises where the Python integer i is beyond 255; arrays would wrap."""
+    dtype = expr.type.dtype or ""
+    if expr.type.kind is not Kind.INT or expr.type.is_python or dtype == "int64":
+        return
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    low, high = (0, 2**bits) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    for operand, value in zip((expr.left, expr.right), values, strict=True):
+        if not (operand.type.is_python and operand.type.kind is Kind.INT and value.is_array):
+            continue
+        ranges = Ranges(session, context)
+        found = ranges.interval(operand)
+        if found.low is None or found.high is None or found.low < low or found.high >= high:
+            raise NotVectorisable(f"an integer may not fit into {dtype}", expr.line)
+        ranges.commit()
 
 
 def _widened(

@@ -144,10 +144,18 @@ def _check_store(
         element.kind is Kind.BOOL and value.type.kind is Kind.INT
     ):
         raise NotVectorisable(f"a {value.type.kind} is cut to {element} when it is stored", line)
-    python = element.kind is Kind.INT and value.type.kind is Kind.INT and value.type.is_python
-    if python and not _fits(session, value, element, context):
+    integers = element.kind is Kind.INT and value.type.kind is Kind.INT
+    # int8_array[i] = np.int64(130) raises as 130 does; int8_array[:] = int64_array wraps.
+    if integers and _narrows(value.type, element) and not _fits(session, value, element, context):
         where = element.dtype or "64 bits"
         raise NotVectorisable(f"an integer may not fit into {where}", line)
+
+
+def _narrows(value: Scalar, element: Scalar) -> bool:
+    """Whether the stored type cannot hold every value of the given one."""
+    import numpy as np
+
+    return value.is_python or not np.can_cast(natural_dtype(value), natural_dtype(element), "safe")
 
 
 _CUTS = ("int", "math.floor", "math.ceil", "math.trunc")
