@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 
 from ..edits import PatchError
 from ..loopnest.affine import extent_of
-from ..loopnest.ir import Kind, Nest, Scalar
 from ..loopnest.scope import own_nodes
-from ..model import Basis, Condition, Edit, Exactness, Match, Refusal, Region
+from ..model import Edit, Exactness, Match, Refusal, Region
 from ..names import free_name, from_import_edit, import_edit
 from .nb_analyse import Analysed, analyse_region
 from .nb_growth import unread_lists
 from .nb_guards import Guards, guards, type_name
 from .nb_helpers import call_edits, helper_text, method_owners, method_tests
 from .nb_lists import LIST_HELPERS
-from .nb_parallel import only_exceeded, parallel_edits
+from .nb_parallel import parallel_edits
+from .nb_results import Results
 from .nb_scope import observed
 from .nb_state import ARGUMENT, TextEdit
 from .nb_text import (
@@ -91,7 +91,7 @@ class _Signature:
     """Lists that the loop appends to, returned last: parameter -> name of what came back."""
 
 
-class _Emission:
+class _Emission(Results):
     """One rewrite under way."""
 
     def __init__(self, region: Region, found: Analysed, parallel: bool) -> None:
@@ -133,7 +133,7 @@ class _Emission:
         exponents = [self._spelled(t, names) for t in self.state.exponents.values()]
         call = f"{kernel.name}({', '.join([*names.params, *exponents])})"
         flavoured = (len(kernel.returns) > 1 and self._flavoured()) or bool(kernel.flags)
-        kept = self._result_names(kernel) != kernel.returns
+        kept = self._result_names(kernel.returns) != kernel.returns
         if checks.tests or checks.before or flavoured or kept or kernel.lists:
             wrapper, text = self._wrapper(kernel, names, checks, exponents)
             parts.append(text)
@@ -386,7 +386,7 @@ class _Emission:
         return name, "\n".join(lines) + "\n"
 
     def _call_lines(self, kernel: _Signature, call: str, names: Names, checks: Guards) -> list[str]:
-        results = self._result_names(kernel)
+        results = self._result_names(kernel.returns)
         received = (*results, *kernel.flags, *kernel.lists.values())
         if not received:
             body = [call]
@@ -445,91 +445,6 @@ class _Emission:
         lines.append(body_text(self.source, self.region.loop, edits, names, by=2))
         lines.append(f"{LEVEL * 2}return {', '.join(returns)}".rstrip())
         return lines
-
-    # --------------------------------------------------------------- results
-    def _flavoured(self) -> bool:
-        return any(self._flavour(n, n, None) != n for n in self.found.live_out)
-
-    def _flavour(self, path: str, text: str, names: Names | None) -> str:
-        """The type of the original: compiled code returns Python numbers only."""
-        value = self.found.env[path]
-        assert isinstance(value, Num)
-        result = text
-        if not value.type.is_python:
-            result = f"{type_name(value.type, names.numpy if names else 'np')}({text})"
-        if names and value.also and (self._keeps_entry(path) or self._needs_flag(path)):
-            old = names.params[path]
-            if self._keeps_entry(path):
-                return f"{old} if {text} == {old} else {result}"
-            return f"{result} if {old}_set else {old}"
-        return result
-
-    def _undecided(self, path: str) -> bool:
-        """The type after the loop hangs on whether an iteration assigned it."""
-        value = self.found.env[path]
-        return isinstance(value, Num) and bool(value.also)
-
-    def _keeps_entry(self, path: str) -> bool:
-        """``worst = max(worst, d)``: the value at entry, with its type, if nothing exceeds it."""
-        entry, value = self.found.entry.get(path), self.found.env[path]
-        if not isinstance(entry, Num) or not isinstance(value, Num):
-            return False
-        assigned = self.state.assigned_types.get(path, frozenset()) - entry.types
-        return assigned == {value.type} and only_exceeded(self.region.loop, path)
-
-    def _needs_flag(self, path: str) -> bool:
-        """``if near: energy += e[i]``: all assignments give one type, if there is one."""
-        value = self.found.env[path]
-        if not isinstance(value, Num) or not self._undecided(path) or self._keeps_entry(path):
-            return False
-        return self.state.assigned_types.get(path, frozenset()) == {value.type}
-
-    def _result_names(self, kernel: _Signature) -> tuple[str, ...]:
-        """Results whose old value is still needed get names of their own."""
-        names = []
-        for path, name in zip(self.found.live_out, kernel.returns, strict=True):
-            kept = self._keeps_entry(path) or self._needs_flag(path)
-            names.append(f"new_{name}" if kept and self._undecided(path) else name)
-        return tuple(names)
-
-    def _with_flavour(self, call: str, names: Names) -> str:
-        return self._flavour(self.found.live_out[0], call, names)
-
-    # ----------------------------------------------------------------- words
-    def _change(self, kernel: str) -> str:
-        how = "in parallel threads" if self.parallel else "as one serial loop nest"
-        return f"the loop becomes {kernel}(), compiled by numba {how}"
-
-    def _ledger(self) -> list[Condition]:
-        found: list[Condition] = [
-            Condition("Python ints stay within 64 bits", Basis.PROVED, "ranges of all expressions")
-        ]
-        if self.state.unchecked is None:
-            found.append(Condition("every index is in bounds", Basis.PROVED, "symbolic bounds"))
-        else:
-            line = f"line {self.state.unchecked.lineno}"
-            found.append(Condition("indices are checked by the compiled code", Basis.PROVED, line))
-        if any(v.kind is Kind.INT or v.kind is Kind.FLOAT for v in self._numpy_types()):
-            found.append(
-                Condition(
-                    "only NumPy's warnings (overflow, invalid value) are not shown",
-                    Basis.PROVED,
-                    "numba",
-                )
-            )
-        for name in self.found.live_out:
-            if self._undecided(name) and not self._keeps_entry(name) and not self._needs_flag(name):
-                value = self.found.env[name]
-                assert isinstance(value, Num)
-                # d = 0.0 .. d = max(d, a[i]): float or float64, as the data have it
-                text = f"{name} is {value.type} after the loop"
-                found.append(Condition(text, Basis.ASSUMED))
-        return found
-
-    def _numpy_types(self) -> list[Scalar]:
-        nest = self.region.nest
-        assert isinstance(nest, Nest)
-        return [a.element for a in nest.arrays.values() if not a.element.is_python]
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -18,9 +18,9 @@ from . import capture
 from .compare import Comparison, Different, Incomparable, Same, compare
 from .leftovers import ignorable_globals
 
-SLOWDOWN_LIMIT = 10.0
+SLOWDOWN_LIMIT = 4.0
 """A candidate is stopped at this many times the original's time, plus ``MARGIN``."""
-MARGIN = 5.0
+MARGIN = 2.0
 COMPILE_MARGIN = 90.0
 """Seconds allowed for importing and compiling where the new code uses a compiler."""
 COMPILERS = (b"numba", b"cupy")

@@ -9,7 +9,7 @@ import pytest
 from harness import assert_same, region_for, run
 
 from gpuadvise.codegen.numpy_backend import emit
-from gpuadvise.model import Match
+from gpuadvise.model import Match, Refusal
 from gpuadvise.patch import apply_edits
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered")
@@ -145,3 +145,23 @@ def test_an_integer_that_does_not_fit_still_raises(stored: str, value: str, dtyp
     if isinstance(emit(region_for(text, "f", (x[:40], 3))), Match):
         others = [(x, k) for k in (0, 1, 100, 250, -1, 2**31, 2.5, True)]
         check(text, (x[:40], 3), [*others, (x * 20, 3), (x[:0], 3)])
+
+
+DRAWDOWN = """\
+def f(values):
+    peak, worst = 1.0, 0.0
+    for v in values:
+        if v > peak:
+            peak = v
+        if peak - v > worst:
+            worst = peak - v
+    return worst
+"""
+
+
+def test_a_reason_names_nothing_that_is_not_in_the_program() -> None:
+    """A loop over values has an index for us only."""
+    refusal = emit(region_for(DRAWDOWN, "f", (np.linspace(3.0, 1.0, 300),)))
+    assert isinstance(refusal, Refusal)
+    assert "needs the peak of the one before" in refusal.reason
+    assert "_" not in refusal.reason

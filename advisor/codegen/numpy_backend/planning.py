@@ -142,10 +142,11 @@ class _Checker:
         needed = self.futures[id(block)]
         reduced = reductions.find(block, axes, needed).keys()
         carried = (exposed(loop.body) & assigned.keys()) - reduced
+        # The index of ``for v in values`` is ours: the user has no name for it.
+        named = "" if loop.index in self.nest.invented else f" of {loop.index}"
         for name in sorted(carried):
             return (
-                f"each iteration of {loop.index} needs the {name} of the one before "
-                f"(line {assigned[name]})",
+                f"each iteration{named} needs the {name} of the one before (line {assigned[name]})",
                 assigned[name],
             )
         for name in sorted((self.futures[id(loop)] & assigned.keys()) - reduced):
