@@ -34,7 +34,8 @@ class Results:
         if names and value.also and (self._keeps_entry(path) or self._needs_flag(path)):
             old = names.params[path]
             if self._keeps_entry(path):
-                return f"{old} if {text} == {old} else {result}"
+                # Nothing exceeds NaN, which is not equal to itself either.
+                return f"{old} if {text} == {old} or {old} != {old} else {result}"
             return f"{result} if {old}_set else {old}"
         return result
 

@@ -424,7 +424,9 @@ class _Emission(Results):
 
     def _fallback(self, kernel: _Signature, names: Names, checks: Guards) -> list[str]:
         state = self.state
-        unchanged = not (state.edits or state.called or state.preamble or state.grown)
+        # With flags the kernel hands back more than the loop: def f(x, lim): .. if x[i] > lim: c += x[i]
+        returns_more = kernel.flags or state.grown
+        unchanged = not (state.edits or state.called or state.preamble or returns_more)
         if len(checks.tests) == 1:
             lines = [f"{LEVEL}if not ({checks.tests[0]}):"]
         else:
