@@ -424,7 +424,7 @@ class _Emission(Results):
 
     def _fallback(self, kernel: _Signature, names: Names, checks: Guards) -> list[str]:
         state = self.state
-        # With flags the kernel hands back more than the loop: def f(x, lim): .. if x[i] > lim: c += x[i]
+        # With flags the kernel hands back more than the loop: if x[i] > limit: c += x[i]
         returns_more = kernel.flags or state.grown
         unchanged = not (state.edits or state.called or state.preamble or returns_more)
         if len(checks.tests) == 1:

@@ -6,6 +6,7 @@ Conservative: a name that is reported may in truth be dead, never the other way 
 from __future__ import annotations
 
 import ast
+import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -48,18 +49,31 @@ def _introspects(scope: ast.AST) -> bool:
 
 
 def _captured(scope: ast.AST) -> Names:
-    """Names that functions, lambdas and classes inside the scope mention."""
-    found: set[str] = set()
-    for node in own_nodes(scope):
-        if isinstance(node, _NESTED):
-            found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            found |= {
-                name
-                for n in ast.walk(node)
-                if isinstance(n, ast.Global | ast.Nonlocal)
-                for name in n.names
-            }
-    return frozenset(found)
+    """Names of the scope that functions, lambdas and classes inside it may read."""
+    nested = (node for node in own_nodes(scope) if isinstance(node, _NESTED))
+    return frozenset(name for node in nested for name in _taken_from_outside(node))
+
+
+def _taken_from_outside(node: ast.AST) -> Iterator[str]:
+    """Names that a nested function or class does not bind itself: its parameters are its own."""
+    try:
+        table = symtable.symtable(ast.unparse(node), "nested", "exec")
+    except SyntaxError:  # nonlocal: what it means is not in this text
+        yield from (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Global | ast.Nonlocal):
+                yield from inner.names
+        return
+    todo = [table]
+    while todo:
+        table = todo.pop()
+        todo += table.get_children()
+        # Decorators and defaults are read at once; a class body looks outside for what it lacks.
+        kind = str(table.get_type())
+        for symbol in table.get_symbols():
+            reads = kind in ("module", "class") and symbol.is_referenced()
+            if reads or (kind != "module" and symbol.is_global()):
+                yield symbol.get_name()
 
 
 def _reads(*nodes: ast.AST | None) -> Names:
