@@ -39,8 +39,8 @@ def conclusion(
         return f"{rewrites} in the patch; the whole script is unverified"
     if reasons := unconfirmed(chosen):
         return _unconfirmed(reasons)
-    if deadline.over:
-        return f"nothing found within {deadline.seconds:g} s; a larger --budget may find more"
+    if deadline.over and (chosen.partial or not chains):
+        return f"nothing found within {deadline.seconds:.3g} s; a larger --budget may find more"
     if not chains:
         return f"nothing to gain: {_no_loops(profile)}"
     if not chosen.findings:

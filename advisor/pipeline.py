@@ -48,6 +48,8 @@ SHORT_RUN = 0.5
 """Seconds of bare run below which sampling says little: 100 ms give five samples."""
 LINE_BUDGET = 1.0
 """CPU seconds of line timing a function: its line shares were then within 1.2 points."""
+LINE_SHARE = 0.6
+"""All line timing together may take so much of a bare run: several hot functions share it."""
 
 
 def allowed(budget: float | None, bare: RunResult) -> float:
@@ -137,7 +139,7 @@ class Journey:
                 box,
                 self.target,
                 sites=sites,
-                budget=LINE_BUDGET,
+                budget=min(LINE_BUDGET, LINE_SHARE * bare.wall / max(1, len(timed))),
                 stdin=stdin,
                 states_address=server.address,
                 expected=bare.wall,
