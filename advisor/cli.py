@@ -150,7 +150,7 @@ def advise(
             metavar="SECONDS",
             min=0.0,
             help="Bound on all runs after the first together "
-            "(default: three times the first, and 15 s).",
+            "(default: three times the first, and 13 s).",
         ),
     ] = None,
     time_limit: Annotated[

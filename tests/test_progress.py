@@ -56,7 +56,7 @@ def test_what_comes_next() -> None:
 
 def test_budgets() -> None:
     bare = RunResult(Exited(0), wall=4.0, cpu=4.0, max_rss=0)
-    assert allowed(None, bare) + bare.wall == 4 * bare.wall + 15.0
+    assert allowed(None, bare) + bare.wall <= 4 * bare.wall + 15.0
     assert allowed(0.0, bare) == 0.0, "zero is a budget, not its absence"
     clock = Clock()
     deadline = Deadline(10.0, clock)

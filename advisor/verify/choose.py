@@ -124,11 +124,15 @@ class _Choice:
         self.notes: list[str] = []
         self.refused: list[Refused] = []
         self.partial = False
+        self.several = False
+        """More than one hot place: what is found is tried together in the end."""
         self._results: dict[str, list[StateResult]] = {}
 
     def run(self, candidates: Sequence[Candidate]) -> Chosen:
         tried: list[list[Trial]] = []
-        for place in places([c for c in candidates if self._admit(c)]):
+        grouped = places([c for c in candidates if self._admit(c)])
+        self.several = len(grouped) > 1
+        for place in grouped:
             race: list[Trial] = []
             for candidate in place:
                 race.append(self._left_out(candidate, race) or self._on_states(candidate))
@@ -284,15 +288,22 @@ class _Choice:
             patched = {source.path: combine(source, [trial.candidate.match.edits])}
         except PatchError as problem:
             return replace(trial, script_verdict=Unavailable(str(problem)))
-        return replace(trial, script_verdict=self._judge(patched, [trial], beat))
+        return replace(
+            trial, script_verdict=self._judge(patched, [trial], beat, quick=self.several)
+        )
 
     def _judge(
-        self, patched: dict[Path, bytes], trials: Sequence[Trial], beat: float | None = None
+        self,
+        patched: dict[Path, bytes],
+        trials: Sequence[Trial],
+        beat: float | None = None,
+        *,
+        quick: bool = False,
     ) -> Verdict:
         if self.deadline.over:
             self.partial = True
             return OUT_OF_TIME
-        goal = replace(self._goal(trials), beat=beat)
+        goal = replace(self._goal(trials), beat=beat, quick=quick)
         verdict = self.trials.judge(patched, goal, self.deadline, self.progress)
         alone = any(not isinstance(t.region_verdict, Verified) for t in trials)
         if isinstance(verdict, Verified) and alone and nothing_compared(verdict):
@@ -386,8 +397,9 @@ class _Choice:
                 patched[path] = combine(source, [t.candidate.match.edits for t in group])
             except PatchError as problem:  # Overlap is one
                 return _Whole(tuple(trials), {}, Unavailable(str(problem)))
-        if len(trials) == 1 and isinstance(trials[0].script_verdict, Verified):
-            return _Whole(tuple(trials), patched, trials[0].script_verdict)
+        alone = trials[0].script_verdict
+        if len(trials) == 1 and isinstance(alone, Verified) and not self.several:
+            return _Whole(tuple(trials), patched, alone)
         self.progress(f"{len(trials)} rewrites together")
         return _Whole(tuple(trials), patched, self._judge(patched, trials))
 
@@ -402,7 +414,8 @@ def places(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
                 break
         else:
             groups.append([candidate])
-    return groups
+    # What needs no compiler is tried first: it costs least, and often wins.
+    return [sorted(group, key=lambda c: "numba" in c.match.needs) for group in groups]
 
 
 def _compiled_rival(candidate: Candidate, before: Sequence[Trial]) -> Verified | None:

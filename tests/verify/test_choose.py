@@ -271,8 +271,8 @@ def arguments():
 
 
 if __name__ == "__main__":
-    x = np.arange(100_000.0)
-    out = np.zeros(100_000)
+    x = np.arange(250_000.0)
+    out = np.zeros(250_000)
     for repeat in range(60):
         heavy(x, out)
     print(out.sum())
