@@ -15,7 +15,7 @@ def classify(values):
 values = [(i * 7919 % 10007) / 10007 for i in range(2_400_000)]
 flags, levels, scaled = classify(values)
 print(json.dumps([flags[:5], levels[:5], scaled[:5]]))
-print(type(flags[0]), type(levels[0]), {type(s).__name__ for s in scaled})
+print(type(flags[0]), type(levels[0]), sorted({type(s).__name__ for s in scaled}))
 print(sum(flags), sum(levels), repr(sum(scaled)))
 flags.append(None)
 print(len(flags), isinstance(levels, list))
