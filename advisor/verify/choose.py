@@ -398,8 +398,10 @@ class _Choice:
             except PatchError as problem:  # Overlap is one
                 return _Whole(tuple(trials), {}, Unavailable(str(problem)))
         alone = trials[0].script_verdict
-        if len(trials) == 1 and isinstance(alone, Verified) and not self.several:
-            return _Whole(tuple(trials), patched, alone)
+        if len(trials) == 1 and isinstance(alone, Verified):
+            once_more = 3.0 * median(alone.speedup.candidate)
+            if not self.several or self.deadline.remaining() < once_more:
+                return _Whole(tuple(trials), patched, alone)
         self.progress(f"{len(trials)} rewrites together")
         return _Whole(tuple(trials), patched, self._judge(patched, trials))
 
