@@ -54,9 +54,9 @@ STATES = 4
 """States of one place a candidate is tried on."""
 REPEATS = 2
 """Timed calls on the first state; the others are there for equality."""
-WORTH_THREADS = 0.3
-"""Seconds a compiled loop must still take in the whole run for threads to be tried on it: starting
-them and compiling for them costs about 0.7 s more than compiling serial code."""
+WORTH_COMPILING = 0.3
+"""Seconds a rewritten loop must still take in the whole run for one more compiler to be tried on
+it: numba's import and one compilation cost 0.65 s, compiling for threads 0.7 s more."""
 LOOSENESS = (Exactness.BITS, Exactness.LAST_DIGIT, Exactness.REASSOCIATED)
 OUT_OF_TIME = Inconclusive("the time budget ran out before it was tried")
 Progress = Callable[[str], None]
@@ -180,11 +180,12 @@ class _Choice:
 
     def _left_out(self, candidate: Candidate, before: Sequence[Trial]) -> Trial | None:
         """A trial that is not worth its time, with the reason; None if it is."""
-        rival = _compiled_rival(candidate, before)
-        if rival is not None:
-            steady = self._inside(candidate) / rival.speedup.value
-            if steady < WORTH_THREADS:
-                left = f"not tried: compiled otherwise, this loop takes only {steady:.2g} s in all"
+        rival = _rival(candidate, before, compiled=not self.several)
+        if rival is not None and isinstance(rival.region_verdict, Verified):
+            steady = self._inside(candidate) / rival.region_verdict.speedup.value
+            if steady < WORTH_COMPILING:
+                rule = rival.candidate.rule
+                left = f"not tried: with {rule}, this loop takes only {steady:.2g} s in all"
                 return Trial(candidate, Inconclusive(left))
         if before and self.deadline.remaining() < self._reserve(before):
             self.partial = True
@@ -420,15 +421,18 @@ def places(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
     return [sorted(group, key=lambda c: "numba" in c.match.needs) for group in groups]
 
 
-def _compiled_rival(candidate: Candidate, before: Sequence[Trial]) -> Verified | None:
-    """The verdict of a compiled rewrite of the same loop, if this one is compiled too."""
+def _rival(candidate: Candidate, before: Sequence[Trial], *, compiled: bool) -> Trial | None:
+    """A verified rewrite of the same loop, tried before a compiled one; None if there is none.
+
+    ``compiled``: only rivals that are compiled as well, where there is time to let the others race.
+    """
     if "numba" not in candidate.match.needs:
         return None
     for trial in before:
         same = trial.candidate.region.site == candidate.region.site
-        if same and "numba" in trial.candidate.match.needs:
-            verdict = trial.region_verdict
-            return verdict if isinstance(verdict, Verified) else None
+        kind = "numba" in trial.candidate.match.needs or not compiled
+        if same and kind and isinstance(trial.region_verdict, Verified):
+            return trial
     return None
 
 
