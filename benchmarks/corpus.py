@@ -230,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     wrong = [result.name for result in results if result.trouble]
     head = (
-        f"# Programs that no rule was written for\n\n"
+        f"# What gpuadvise makes of programs\n\n"
         f"`python benchmarks/corpus.py`, {time.strftime('%Y-%m-%d')}, {platform.machine()}, "
         f"{os.cpu_count()} cores, Python {platform.python_version()}.\n"
         f"The rewritten program was run once more by hand (last but two columns) and its output "
