@@ -132,10 +132,13 @@ class _Choice:
         tried: list[list[Trial]] = []
         grouped = places([c for c in candidates if self._admit(c)])
         self.several = len(grouped) > 1
+        # A time loop replayed as a whole costs a bare run, the step it calls a hundredth of it.
+        grouped.sort(key=lambda place: -self._promise(place[0].region))
         for place in grouped:
             race: list[Trial] = []
             for candidate in place:
-                race.append(self._left_out(candidate, race) or self._on_states(candidate))
+                left_out = self._left_out(candidate, race, [t for p in tried for t in p])
+                race.append(left_out or self._on_states(candidate))
             tried.append(self._race(race))
         best = [_best(place) for place in tried]
         whole = self._compose([trial for trial in best if trial is not None])
@@ -178,7 +181,18 @@ class _Choice:
         self.refused.append(Refused(candidate.region, candidate.rule, Refusal(reason)))
         return False
 
-    def _left_out(self, candidate: Candidate, before: Sequence[Trial]) -> Trial | None:
+    def _replay(self, region: Region) -> float:
+        """Seconds that one replay of the region takes, about."""
+        entries = region.observation.entries if region.observation else 1
+        return min(region.share, 1.0) * self.bare_wall / max(1, entries)
+
+    def _promise(self, region: Region) -> float:
+        """What a place promises: its share, less for one that is slow to replay."""
+        return region.share - 0.5 * min(1.0, self._replay(region) / self.bare_wall)
+
+    def _left_out(
+        self, candidate: Candidate, before: Sequence[Trial], elsewhere: Sequence[Trial]
+    ) -> Trial | None:
         """A trial that is not worth its time, with the reason; None if it is."""
         rival = _rival(candidate, before, compiled=not self.several)
         if rival is not None and isinstance(rival.region_verdict, Verified):
@@ -187,7 +201,9 @@ class _Choice:
                 rule = rival.candidate.rule
                 left = f"not tried: with {rule}, this loop takes only {steady:.2g} s in all"
                 return Trial(candidate, Inconclusive(left))
-        if before and self.deadline.remaining() < self._reserve(before):
+        known = [*elsewhere, *before]
+        needed = self._reserve(known) + (2.0 * self._replay(candidate.region) if elsewhere else 0.0)
+        if known and self.deadline.remaining() < needed:
             self.partial = True
             return Trial(candidate, OUT_OF_TIME)
         return None
