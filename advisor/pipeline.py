@@ -173,7 +173,7 @@ class Journey:
         )
         alone = merge(bare, None, everything, sources)
         why = "too short a run for sampling" if bare.wall < SHORT_RUN else "no samples"
-        note = f"{why}: functions are ranked by line_profiler alone"
+        note = f"{why}: functions are ranked by line_profiler alone; shares are of what it timed"
         return replace(sampled, functions=alone.functions, notes=(*sampled.notes, note))
 
     # ------------------------------------------------------------- report
