@@ -32,6 +32,7 @@ ADVISE_HELP = (
 )
 TOOLS_HELP = (
     "Other commands: [bold]gpuadvise undo[/] (restore what the last --apply changed), "
+    "[bold]trace[/] (what the GPU does, by source line), "
     "[bold]rules[/] (the table of rules), [bold]explain CODE[/] (a rule's page), "
     "[bold]examples[/] (list, show, copy the bundled scripts), "
     "[bold]doctor[/] (what works on this machine). "
@@ -50,17 +51,28 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+TRACE_HELP = (
+    "Run SCRIPT and show what the GPU does, by source line: kernels, copies, waiting, idle time."
+    "\n\n"
+    "The script runs once as usual and once, in a scratch copy, under the recorder (CUPTI, "
+    "through cupti-python). Works for CuPy, numba.cuda and PyTorch in one script."
+)
+TRACE_EXIT = (
+    "Exit status: 0 traced, 1 nothing could be recorded (the notes say why), 2 usage, "
+    "3 the script failed, 4 internal error, 130 interrupted."
+)
+
 advise_app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+trace_app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 tools_app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="rich")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the ``gpuadvise`` command. Raises SystemExit with an `ExitCode`."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    tool = arguments[:1] and arguments[0] in TOOLS
-    app, arguments = (tools_app, arguments) if tool else (advise_app, protect_script(arguments))
+    app, arguments, name = choose_app(arguments)
     try:
-        app(arguments, prog_name="gpuadvise")
+        app(arguments, prog_name=name)
     except BrokenPipeError:
         # Whoever read our output has gone (`gpuadvise rules | head`): no traceback at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -79,6 +91,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(ExitCode.INTERNAL) from None
 
 
+def choose_app(arguments: list[str]) -> tuple[typer.Typer, list[str], str]:
+    """The command meant, its arguments, and how it calls itself."""
+    first = arguments[0] if arguments else ""
+    if first in TOOLS:
+        return tools_app, arguments, "gpuadvise"
+    if first == "trace":
+        return trace_app, protect_script(arguments[1:]), "gpuadvise trace"
+    return advise_app, protect_script(arguments), "gpuadvise"
+
+
 def protect_script(arguments: list[str]) -> list[str]:
     """Put ``--`` where the script's own arguments begin, so that they are never taken for ours."""
     position = 0
@@ -95,7 +117,7 @@ def protect_script(arguments: list[str]) -> list[str]:
 
 
 VALUE_OPTIONS = frozenset(
-    {"--patch", "--json", "--allow", "--budget", "--time-limit", "--min-speedup"}
+    {"--export", "--patch", "--json", "--allow", "--budget", "--time-limit", "--min-speedup"}
 )
 
 
@@ -149,8 +171,8 @@ def advise(
         typer.Option(
             metavar="SECONDS",
             min=0.0,
-            help="Bound on all runs after the first together "
-            "(default: three times the first, and 13 s).",
+            help="Bound on all the time beyond the script's own run "
+            "(default: three times that, and 15 s).",
         ),
     ] = None,
     time_limit: Annotated[
@@ -287,6 +309,50 @@ def doctor() -> None:
     console.print(table)
     if any(check.state == "broken" for check in found):
         raise typer.Exit(ExitCode.NOTHING)
+
+
+@trace_app.command(no_args_is_help=True, help=TRACE_HELP, epilog=TRACE_EXIT)
+def trace(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SCRIPT [ARGS]...", help="The script, and its own arguments."),
+    ] = None,
+    module: Annotated[
+        str | None, typer.Option("-m", metavar="MODULE", help="A module instead of a script.")
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a timeline (Chrome Trace JSON) for Perfetto."),
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all figures as JSON.")
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.1, help="Stop the script there in both runs."),
+    ] = None,
+    tables: Annotated[
+        bool, typer.Option("--tables/--no-tables", help="Also the five tables nsys stats gives.")
+    ] = True,
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colours.")] = False,
+) -> None:
+    """Its help is `TRACE_HELP`."""
+    from .cudatrace.journey import trace as run
+
+    try:
+        report = run(
+            tuple(command or ()),
+            module,
+            report_console(no_color),
+            export=export,
+            json=json,
+            time_limit=time_limit,
+            tables=tables,
+        )
+    except KeyboardInterrupt:
+        complain("interrupted; your files are as the script's own run left them")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    raise typer.Exit(ExitCode.NOTHING if report.trace is None else ExitCode.ADVICE)
 
 
 STATE_STYLE = {"ok": "green", "missing": "magenta", "broken": "bold red", "optional": "cyan"}

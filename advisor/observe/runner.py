@@ -1,6 +1,7 @@
 """Runs the user's program with hooks, as ``python script.py`` or ``python -m module`` would.
 
-Started as a file: ``python runner.py PLAN.json``. Everything here lives in the script's process,
+Started as a file: ``python runner.py PLAN.json [SESSION]``, where the session is the module whose
+``main`` records and runs the program (default: line timing and observed values). Everything here lives in the script's process,
 so it imports little, and no name of it is one of the program's.
 """
 
@@ -31,7 +32,7 @@ def _be_nobody() -> str:
 
 if __name__ == "__main__":
     _PLAN = _be_nobody()
-    from gpuadvise.observe.session import main
+    from importlib import import_module
 
     # Our own names must not be in the namespace that the program gets.
-    main(_PLAN)
+    import_module((sys.argv[2:] or ["gpuadvise.observe.session"])[0]).main(_PLAN)

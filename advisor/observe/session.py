@@ -25,6 +25,8 @@ from .lookup import used_chains
 from .plan import FilePlan, RunPlan, SitePlan, plan_from_json
 from .records import observation_to_json
 
+CompileFile = Callable[[bytes, str], types.CodeType | None]
+"""The code object of a file's text, or None to leave it to Python."""
 STATES = "GPUADVISE_STATES"
 """Environment variable: address of the socket that holders connect to."""
 
@@ -139,7 +141,7 @@ class Session:
 
 
 # -------------------------------------------------------------------- running
-def run_script(plan: RunPlan, compile_file: Callable[[bytes, str], types.CodeType | None]) -> None:
+def run_script(plan: RunPlan, compile_file: CompileFile) -> None:
     """What ``python script.py`` does, ``__main__`` included."""
     sys.argv = [plan.argv0 or plan.script, *plan.args]
     sys.path.insert(0, os.path.dirname(os.path.realpath(plan.script)))
@@ -179,9 +181,17 @@ def main(path: str) -> None:
     session.hook_imports()
     session.watch_the_ends()
     session.timers.start()
+    run_as_main(plan, session.compile)
+
+
+def run_as_main(plan: RunPlan, compile_file: CompileFile) -> None:
+    """Run the program as ``__main__``; what it raises is printed as Python prints it.
+
+    Raises SystemExit with the program's status.
+    """
     try:
         if plan.module is None:
-            run_script(plan, session.compile)
+            run_script(plan, compile_file)
         else:
             run_module(plan)
     except SystemExit:

@@ -1,0 +1,1 @@
+"""What the GPU does, by Python line: recording, attribution, tables and export."""

@@ -1,0 +1,163 @@
+"""NVML beside a run: utilisation, memory, power, temperature and clocks. Nothing is ever set."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+PERIOD = 0.05
+"""Seconds between two samples. NVML's own utilisation covers the last 1/6 s to 1 s (NVML API
+reference, ``nvmlUtilization_t``), so more would show nothing new; memory and power do change."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One reading of one device."""
+
+    time: float
+    """Seconds since sampling began."""
+    gpu: int
+    """Percent of the last sample period in which a kernel ran."""
+    memory_bus: int
+    """Percent of the last sample period in which device memory was read or written."""
+    used: int
+    """Bytes of device memory in use, by everybody."""
+    power: float
+    """Watt."""
+    temperature: int
+    """Degrees Celsius."""
+    clock: int
+    """SM clock, MHz."""
+    memory_clock: int
+    """MHz."""
+
+
+@dataclass(frozen=True)
+class DeviceSamples:
+    """All readings of one device."""
+
+    name: str
+    memory: int
+    """Bytes."""
+    samples: tuple[Sample, ...]
+
+    @property
+    def mean_use(self) -> float:
+        """Mean GPU utilisation, percent."""
+        return sum(s.gpu for s in self.samples) / max(1, len(self.samples))
+
+    @property
+    def peak_memory(self) -> int:
+        """Bytes."""
+        return max((s.used for s in self.samples), default=0)
+
+    @property
+    def peak_power(self) -> float:
+        """Watt."""
+        return max((s.power for s in self.samples), default=0.0)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The devices that were seen, or why there are none."""
+
+    devices: tuple[DeviceSamples, ...] = ()
+    missing: str | None = None
+
+
+class Sampler:
+    """Samples in a thread between ``__enter__`` and ``__exit__``; does nothing without NVML."""
+
+    def __init__(self, period: float = PERIOD) -> None:
+        self.period = period
+        self._missing: str | None = None
+        self._devices: list[tuple[str, int, Any]] = []
+        self._samples: list[list[Sample]] = []
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Sampler:
+        try:
+            self._nvml = importlib.import_module("pynvml")
+        except ImportError:
+            self._missing = "nvidia-ml-py is not installed"
+            return self
+        try:
+            self._nvml.nvmlInit()
+            self._devices = list(self._open())
+        except self._nvml.NVMLError as problem:
+            self._missing = f"NVML is not available ({problem})"
+            return self
+        self._samples = [[] for _ in self._devices]
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end.set()
+        if self._thread is not None:
+            self._thread.join()
+            with contextlib.suppress(self._nvml.NVMLError):
+                self._nvml.nvmlShutdown()
+
+    def samples(self) -> Samples:
+        """What was seen so far."""
+        devices = tuple(
+            DeviceSamples(name, memory, tuple(found))
+            for (name, memory, _), found in zip(self._devices, self._samples, strict=True)
+        )
+        return Samples(devices, self._missing)
+
+    def _open(self) -> Iterator[tuple[str, int, Any]]:
+        nvml = self._nvml
+        for index in range(nvml.nvmlDeviceGetCount()):
+            handle = nvml.nvmlDeviceGetHandleByIndex(index)
+            name = nvml.nvmlDeviceGetName(handle)
+            text = name.decode() if isinstance(name, bytes) else str(name)
+            yield text, int(nvml.nvmlDeviceGetMemoryInfo(handle).total), handle
+
+    def _run(self) -> None:
+        began = time.monotonic()
+        while not self._end.wait(self.period):
+            for (_, _, handle), found in zip(self._devices, self._samples, strict=True):
+                found.append(self._read(handle, time.monotonic() - began))
+
+    def _read(self, handle: Any, now: float) -> Sample:
+        nvml = self._nvml
+        use = self._or_none(lambda: nvml.nvmlDeviceGetUtilizationRates(handle))
+        memory = self._or_none(lambda: nvml.nvmlDeviceGetMemoryInfo(handle))
+
+        def number(read: Callable[[], Any]) -> int:
+            value = self._or_none(read)
+            return 0 if value is None else int(value)
+
+        return Sample(
+            time=now,
+            gpu=0 if use is None else int(use.gpu),
+            memory_bus=0 if use is None else int(use.memory),
+            used=0 if memory is None else int(memory.used),
+            power=number(lambda: nvml.nvmlDeviceGetPowerUsage(handle)) / 1000.0,
+            temperature=number(
+                lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
+            ),
+            clock=number(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
+            memory_clock=number(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM)),
+        )
+
+    def _or_none(self, read: Callable[[], Any]) -> Any:
+        """A reading that this device does not offer (MIG, consumer cards) is left out."""
+        try:
+            return read()
+        except self._nvml.NVMLError:
+            return None

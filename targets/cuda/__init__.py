@@ -1,0 +1,1 @@
+"""Bundled programs that use a GPU: each with a few of the classic mistakes, or with none."""

@@ -1,0 +1,43 @@
+"""Heat equation with a numba.cuda kernel that is handed host arrays in its time loop."""
+
+import sys
+
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def diffuse(old, new, alpha):
+    i, j = cuda.grid(2)
+    rows, columns = old.shape
+    if i >= rows or j >= columns:
+        return
+    if i == 0 or j == 0 or i == rows - 1 or j == columns - 1:
+        new[i, j] = old[i, j]
+        return
+    around = old[i - 1, j] + old[i + 1, j] + old[i, j - 1] + old[i, j + 1]
+    new[i, j] = old[i, j] + alpha * (around - 4.0 * old[i, j])
+
+
+def simulate(size, steps, alpha=0.2):
+    old = np.zeros((size, size), dtype=np.float64)
+    old[size // 4 : size // 2, size // 4 : size // 2] = 100.0
+    new = np.empty_like(old)
+    threads = (16, 16)
+    blocks = ((size + 15) // 16, (size + 15) // 16)
+    for _ in range(steps):
+        diffuse[blocks, threads](old, new, alpha)
+        cuda.synchronize()
+        old, new = new, old
+    return old
+
+
+def main():
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 1024
+    steps = int(sys.argv[2]) if len(sys.argv) > 2 else 400
+    field = simulate(size, steps)
+    print("mean", field.mean(), "centre", field[size // 2, size // 2])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""The recorder on a real GPU: ``pytest -m gpu`` on a machine that has one, with CuPy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpuadvise.targets
+from gpuadvise.cudatrace.attribute import LineWork, attribute
+from gpuadvise.cudatrace.traced import TracedRun, trace_run
+from gpuadvise.model import Target
+from gpuadvise.observe.machine import describe
+from gpuadvise.observe.sandbox import Sandbox
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not describe().gpus, reason="there is no NVIDIA GPU on this machine"),
+]
+TARGETS = Path(gpuadvise.targets.__file__).parent / "cuda"
+
+
+def traced(script: Path, *args: str) -> TracedRun:
+    target = Target(script, args, None, script.parent, sys.executable)
+    with Sandbox(target) as box:
+        return trace_run(box, target)
+
+
+def lines_of(run: TracedRun) -> dict[int | None, LineWork]:
+    assert run.trace is not None, run.notes
+    return {w.place.line if w.place else None: w for w in attribute(run.trace).lines}
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    script = tmp_path / "script.py"
+    script.write_text(text)
+    return script
+
+
+def test_copies_have_the_sizes_that_the_program_made(tmp_path: Path) -> None:
+    text = (
+        "import cupy as cp, numpy as np\n"
+        "a = np.ones(1000)\n"
+        "for _ in range(7):\n"
+        "    b = cp.asarray(a)\n"
+        "    c = b.get()\n"
+        "print(c.sum())\n"
+    )
+    work = lines_of(traced(written(tmp_path, text)))
+    assert [(c.direction, c.count, c.bytes) for c in work[4].copies] == [
+        ("host to device", 7, 56_000)
+    ]
+    assert [(c.direction, c.count, c.bytes) for c in work[5].copies] == [
+        ("device to host", 7, 56_000)
+    ]
+
+
+def test_a_kernels_time_agrees_with_events(tmp_path: Path) -> None:
+    """CUDA events around one long kernel, printed by the program, against the trace."""
+    text = (
+        "import cupy as cp\n"
+        "x = cp.ones(400_000_000)\n"
+        "y = cp.sqrt(x)\n"
+        "start, end = cp.cuda.Event(), cp.cuda.Event()\n"
+        "start.record()\n"
+        "y = cp.sqrt(x)\n"
+        "end.record(); end.synchronize()\n"
+        "print(cp.cuda.get_elapsed_time(start, end))\n"
+    )
+    run = traced(written(tmp_path, text))
+    events = float((run.run.stdout or b"0").split()[-1]) * 1e-3
+    measured = lines_of(run)[6].kernel_time
+    assert measured == pytest.approx(events, rel=0.25)
+
+
+def test_threads_and_the_line_after_a_return(tmp_path: Path) -> None:
+    text = (
+        "import threading, cupy as cp\n"
+        "def made():\n"
+        "    return cp.arange(10)\n"
+        "x = made() + 1\n"
+        "def work():\n"
+        "    cp.zeros(5) * 2\n"
+        "t = threading.Thread(target=work); t.start(); t.join()\n"
+        "print(x.sum())\n"
+    )
+    work = lines_of(traced(written(tmp_path, text)))
+    assert any("arange" in name for name in work[3].names)
+    assert any("add" in name for name in work[4].names)
+    assert any("multiply" in name for name in work[6].names)
+
+
+def test_torch_autograd_lands_on_backward() -> None:
+    pytest.importorskip("torch")
+    run = traced(TARGETS / "torch_training.py", "1024", "1")
+    work = lines_of(run)
+    assert work[44].kernels > 50
+    assert attribute(run.trace).coverage >= 0.99  # type: ignore[arg-type]
+
+
+def test_another_profiler_in_the_script_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    text = (
+        "import torch\n"
+        "x = torch.ones(100, 100, device='cuda')\n"
+        "from torch.profiler import profile, ProfilerActivity\n"
+        "with profile(activities=[ProfilerActivity.CUDA]):\n"
+        "    y = (x @ x).sum().item()\n"
+        "print(y)\n"
+    )
+    run = traced(written(tmp_path, text))
+    assert any("another profiler" in note for note in run.notes), run.notes
+
+
+def test_a_forked_child_leaves_the_parents_trace_alone(tmp_path: Path) -> None:
+    text = (
+        "import os, cupy as cp\n"
+        "a = float(cp.ones(10).sum())\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    os._exit(0)\n"
+        "os.waitpid(pid, 0)\n"
+        "print(a + float(cp.ones(5).sum()))\n"
+    )
+    run = traced(written(tmp_path, text))
+    assert run.run.ok
+    assert lines_of(run)[7].kernels >= 1
