@@ -16,6 +16,7 @@ from .model import (
     Edit,
     Exactness,
     Match,
+    Mistake,
     Refusal,
     Region,
     SiteObservation,
@@ -24,25 +25,31 @@ from .model import (
 )
 
 __all__ = [
+    "Answer",
     "Basis",
     "Candidate",
+    "Case",
     "Condition",
     "Edit",
     "Exactness",
     "Ignores",
     "Match",
+    "Mistake",
     "Refusal",
     "Region",
     "Rewrites",
     "RuleFunction",
     "SiteObservation",
     "Source",
+    "Spots",
     "ValueInfo",
     "rule",
 ]
 
-RuleFunction = Callable[[Region], Match | Refusal | None]
-"""None: not this rule's business. Refusal: it is, and here is why not."""
+Answer = Match | Refusal | tuple[Mistake, ...] | None
+"""None: not this rule's business. Refusal: it is, and here is why not. Mistakes: known ones of GPU
+code, each with its rewrite or without."""
+RuleFunction = Callable[[Region], Answer]
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,24 @@ class Rewrites:
 
 
 @dataclass(frozen=True)
+class Spots:
+    """GPU code in which the rule must name a mistake; read here, executed where there is a GPU.
+
+    ``before`` is a module; the loop is the outermost one of the function named ``function``, or
+    the first one of the module. ``line`` is the mistake's. ``after`` is the whole text behind the
+    rewrite; None where the rule only advises. ``inputs`` sets ``args`` for the function, with
+    ``cp`` (or ``torch``, ``cuda``) and ``np`` at hand, for the comparison on a GPU machine; empty
+    where the module runs as it is.
+    """
+
+    before: str
+    line: int
+    after: str | None = None
+    function: str | None = None
+    inputs: str = ""
+
+
+@dataclass(frozen=True)
 class Ignores:
     """A case the rule must leave alone, with the reason a guard's comment would give.
 
@@ -73,10 +98,15 @@ class Ignores:
     inputs: str = "args = ()"
     function: str | None = None
     reason: str | None = None
+    static: bool = False
+    """Read, and not executed: GPU code."""
+
+
+Case = Rewrites | Spots | Ignores
 
 
 def rule(
-    *, needs: Iterable[str] = (), cases: tuple[Rewrites | Ignores, ...]
+    *, needs: Iterable[str] = (), cases: tuple[Case, ...]
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Mark the one rule function of a file. Code and name come from the file's name.
 

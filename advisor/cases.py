@@ -11,24 +11,29 @@ import copy
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from .api import Ignores, Rewrites, RuleFunction
+from .api import Ignores, Rewrites, RuleFunction, Spots
+from .diagnose.signatures import with_one_signature
+from .gpumodel import LineWork
+from .loopnest.ir import Nest
 from .loopnest.lower import lower
-from .model import Match, Refusal, Region, Site, SiteObservation, Source, ValueInfo
-from .observe.lookup import MISSING, helper_values, resolve, used_chains
-from .observe.values import describe, merge
+from .model import Match, Mistake, Refusal, Region, Site, SiteObservation, Source
+from .observe.gather import Gathered, helped
+from .observe.holders import size_of
+from .observe.lookup import resolve, used_chains
 from .patch import apply_edits
 
 Function = ast.FunctionDef
 Loop = ast.For | ast.While
 
 _OBSERVE = "__gpuadvise_observe__"
+LOOKS = 200
+"""The first entries of a loop are all looked at; then every so many."""
 _NO_OBSERVATION = Refusal("the loop was not reached while it was observed")
 
 
@@ -73,6 +78,40 @@ def chain_for(
     )
 
 
+def chains_for(
+    text: str, function: str, args: tuple[Any, ...] = (), *, path: Path | None = None
+) -> tuple[tuple[Region, ...], ...]:
+    """Chains of regions for all loops of a function, observed in one run on ``args``.
+
+    A loop with several loops inside goes on with the first of them; each other one starts a chain
+    of its own, as in ``diagnose.regions``. Raises LookupError if there is no such function.
+    """
+    source = Source(path or Path("case.py").absolute(), text.encode("utf-8"))
+    owner, class_name = _find(source.tree, function)
+    assert owner is not None
+    loops = tuple(node for node in _same_scope(owner) if isinstance(node, Loop))
+    observer = _Observer(source, loops)
+    _observe(source, observer, function, args, "")
+    chains: list[tuple[Loop, ...]] = []
+    used: set[Loop] = set()
+    for loop in loops:
+        chain: list[Loop] = []
+        step: Loop | None = None if loop in used else loop
+        while step is not None:
+            chain.append(step)
+            step = next((node for node in _same_scope(step) if isinstance(node, Loop)), None)
+        used.update(chain)
+        if chain:
+            chains.append(tuple(chain))
+    return tuple(
+        tuple(
+            _region(source, loop, depth, owner, class_name, function, observer)
+            for depth, loop in enumerate(chain)
+        )
+        for chain in chains
+    )
+
+
 def _region(
     source: Source,
     loop: Loop,
@@ -84,6 +123,13 @@ def _region(
 ) -> Region:
     observation = observer.observation(loop)
     functions = helpers_of(loop, source.tree, class_name)
+    nest: Nest | Refusal = _NO_OBSERVATION
+    if observation is not None:
+
+        def lowered(seen: SiteObservation) -> Nest | Refusal:
+            return lower(loop, source=source, function=owner, observation=seen, functions=functions)
+
+        observation, nest = with_one_signature(observation, lowered, loop)
     return Region(
         site=Site(source.path, loop.lineno, function or "<module>"),
         source=source,
@@ -93,11 +139,7 @@ def _region(
         share=0.99,
         depth=depth,
         observation=observation,
-        nest=lower(
-            loop, source=source, function=owner, observation=observation, functions=functions
-        )
-        if observation is not None
-        else _NO_OBSERVATION,
+        nest=nest,
         functions=functions,
     )
 
@@ -158,49 +200,32 @@ def helpers_of(
 # ---------------------------------------------------------------- observation
 @dataclass
 class _Observer:
-    """Collects what the instrumented loops report."""
+    """Collects what the instrumented loops report, as the hooks in a user's program do."""
 
     source: Source
     loops: tuple[Loop, ...]
-    values: dict[int, dict[str, ValueInfo]] = field(default_factory=dict)
     entries: dict[int, int] = field(default_factory=dict)
-    aliases: dict[int, set[tuple[str, str]]] = field(default_factory=dict)
+    gathered: dict[int, Gathered] = field(default_factory=dict)
 
     def __call__(self, number: int, local: Mapping[str, Any], names: Mapping[str, Any]) -> None:
         """One entry of loop ``number``."""
         self.entries[number] = self.entries.get(number, 0) + 1
-        chains = used_chains(self.loops[number])
-        found = resolve(chains, local, names)
-        user_files = frozenset({str(self.source.path)})
-        for chain, value in list(found.items()):
-            for name, inner in helper_values(chain, value, user_files):
-                if inner is MISSING:  # an attribute of the object the method was called on
-                    found |= resolve(used_chains(ast.parse(name)), local, names)
-                else:
-                    found.setdefault(name, inner)
-        self._merge(number, found)
-
-    def _merge(self, number: int, found: Mapping[str, Any]) -> None:
-        seen = self.values.setdefault(number, {})
-        for name, value in found.items():
-            info = describe(value)
-            seen[name] = merge(seen[name], info) if name in seen else info
-        shared = self.aliases.setdefault(number, set())
-        for (a, x), (b, y) in combinations(found.items(), 2):
-            if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
-                if np.shares_memory(x, y):
-                    shared.add((a, b))
-            elif x is y and isinstance(x, list | bytearray):
-                shared.add((a, b))
+        # An inner loop is entered often, and each look is at every element.
+        stride = 1 if self.entries[number] <= LOOKS else LOOKS
+        if self.entries[number] % stride:
+            return
+        found = resolve(used_chains(self.loops[number]), local, names)
+        more = helped(found, local, names, frozenset({str(self.source.path)}))
+        group = self.gathered.setdefault(number, Gathered()).full(None, found, more)
+        group.entries += stride
+        group.work += size_of(found)
 
     def observation(self, loop: Loop) -> SiteObservation | None:
         """What was seen of a loop; None if it was never reached."""
         number = self.loops.index(loop)
         if number not in self.entries:
             return None
-        count = self.entries[number]
-        aliases = tuple(sorted(self.aliases[number]))
-        return SiteObservation(count, count, self.values[number], aliases)
+        return self.gathered[number].result(self.entries[number])
 
 
 class _Instrument(ast.NodeTransformer):
@@ -289,9 +314,52 @@ def first_match(
         answer = function(region)
         if isinstance(answer, Match):
             return region, answer
-        if answer is not None:
+        if isinstance(answer, Refusal):
             refusals.append(answer)
     return tuple(refusals)
+
+
+def static_chain(
+    text: str,
+    function: str | None,
+    *,
+    path: Path | None = None,
+    gpu: Mapping[int, LineWork] | None = None,
+) -> tuple[Region, ...]:
+    """Regions of a text that is only read: GPU code where there is no GPU.
+
+    ``gpu``: what was traced, by line. Raises LookupError if there is no such function or loop.
+    """
+    source = Source(path or Path("case.py").absolute(), text.encode("utf-8"))
+    owner, class_name = _find(source.tree, function)
+    loops = _hot_loops(source.tree if owner is None else owner, function)
+    return tuple(
+        Region(
+            site=Site(source.path, loop.lineno, function or "<module>"),
+            source=source,
+            loop=loop,
+            function=owner,
+            class_name=class_name,
+            share=0.99,
+            depth=depth,
+            observation=None,
+            nest=_NO_OBSERVATION,
+            gpu=gpu,
+        )
+        for depth, loop in enumerate(loops)
+    )
+
+
+def mistakes_in(
+    function: RuleFunction, case: Spots | Ignores, path: Path | None = None
+) -> tuple[tuple[Region, Mistake], ...]:
+    """The mistakes that a rule names in a static case."""
+    found: list[tuple[Region, Mistake]] = []
+    for region in static_chain(case.before, case.function, path=path):
+        answer = function(region)
+        if isinstance(answer, tuple):
+            found += [(region, mistake) for mistake in answer]
+    return tuple(found)
 
 
 def rewritten(function: RuleFunction, case: Rewrites, path: Path | None = None) -> str | None:

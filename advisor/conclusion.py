@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .deadline import Deadline
 from .diagnose.hotspots import MIN_SHARE
 from .model import (
+    Advice,
     Inconclusive,
     Mismatch,
     NotFaster,
@@ -24,6 +27,7 @@ def conclusion(
     chains: tuple[tuple[Region, ...], ...],
     chosen: Chosen,
     deadline: Deadline,
+    advice: Sequence[Advice] = (),
 ) -> str:
     """What was gained, or why there is nothing to gain, in one sentence without a full stop."""
     if isinstance(profile.bare.end, Stopped):
@@ -39,8 +43,10 @@ def conclusion(
         return f"{rewrites} in the patch; the whole script is unverified"
     if reasons := unconfirmed(chosen):
         return _unconfirmed(reasons)
-    if deadline.over and (chosen.partial or not chains):
-        return f"nothing found within {deadline.seconds:.3g} s; a larger --budget may find more"
+    if advice:
+        return _advised(advice)
+    if chosen.partial or (deadline.over and not chains):
+        return "nothing found within the time budget; a larger --budget may find more"
     if not chains:
         return f"nothing to gain: {_no_loops(profile)}"
     if not chosen.findings:
@@ -52,6 +58,14 @@ def conclusion(
         if trial is not None
     ]
     return f"nothing to gain: {_why_none(trials)}"
+
+
+def _advised(advice: Sequence[Advice]) -> str:
+    """Mistakes in GPU code were named, and no rewrite of them is offered."""
+    named = f"{len(advice)} mistake{'s' * (len(advice) > 1)} in GPU code named"
+    if any(a.mistake.measured for a in advice):
+        return f"{named}; nothing is rewritten"
+    return f"{named}, not measured; nothing is rewritten"
 
 
 def unconfirmed(chosen: Chosen) -> tuple[Unavailable, ...]:
@@ -81,11 +95,17 @@ def _no_loops(profile: Profile) -> str:
     return f"no loop of the script takes {MIN_SHARE:.0%} of its time"
 
 
+def _not_worth_trying(trial: Trial) -> bool:
+    verdict = trial.region_verdict
+    return isinstance(verdict, Inconclusive) and verdict.why.startswith("not tried")
+
+
 def _why_none(trials: list[Trial]) -> str:
     verdicts = [v for trial in trials for v in (trial.region_verdict, trial.script_verdict)]
     # Equal and faster where it stands, and not even run as a whole script: it could not gain there.
     too_little = any(
-        isinstance(trial.region_verdict, Verified) and trial.script_verdict is None
+        (isinstance(trial.region_verdict, Verified) and trial.script_verdict is None)
+        or _not_worth_trying(trial)
         for trial in trials
     )
     if any(isinstance(t.script_verdict, Inconclusive) for t in trials):

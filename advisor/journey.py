@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from .deadline import process_age
 from .diff import unified_diff
 from .errors import UsageProblem
 from .model import Outcome, Report, Source
@@ -41,7 +42,7 @@ def journey(
     for file in (patch, json):
         if file is not None:
             check_output(file)
-    report = advise(target, options, Stages(console))
+    report = advise(target, options, Stages(console), process_age())
     if json is not None:
         json.write_text(jsonlib.dumps(to_json(report), indent=1) + "\n", encoding="utf-8")
     if report.outcome is Outcome.SCRIPT_FAILED:
@@ -58,7 +59,10 @@ def journey(
             applied = tuple(report.patched)
         except UndoError as error:  # a file was edited meanwhile: the report is still worth having
             obstacle = error
-    render(report, console, verbose=options.verbose, quiet=quiet, applied=applied)
+    # An obstacle is told in a line of its own, below.
+    asked = apply and obstacle is None
+    view = {"verbose": options.verbose, "quiet": quiet, "asked": asked}
+    render(report, console, applied=applied, **view)
     if obstacle is not None:
         raise obstacle
     return report

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from .api import Answer
 from .diagnose.warnings_as_errors import raising_statement
-from .model import Candidate, Match, Refusal, Refused, Region, Source
+from .model import (
+    Advice,
+    Basis,
+    Candidate,
+    Condition,
+    Match,
+    Mistake,
+    Refusal,
+    Refused,
+    Region,
+    Source,
+)
 from .options import Options
-from .patch import PatchError
+from .patch import PatchError, combine
 from .registry import Rule, rules
+from .verify.reach import objection
 
 _NUMERIC = frozenset({"numpy", "numba"})
 """Packages whose code meets overflow and division by zero otherwise than the loop does."""
@@ -22,10 +35,11 @@ class Tried:
 
     candidates: tuple[Candidate, ...]
     refused: tuple[Refused, ...]
+    advice: tuple[Advice, ...] = ()
 
 
 def match_rules(
-    chains: Sequence[tuple[Region, ...]], options: Options, sources: Iterable[Source] = ()
+    chains: Iterable[tuple[Region, ...]], options: Options, sources: Iterable[Source] = ()
 ) -> Tried:
     """Every rule's first match in each chain of nested loops, from the outermost loop inwards.
 
@@ -37,19 +51,24 @@ def match_rules(
     known = [rule for rule in rules() if rule.needs <= options.allow]
     candidates: dict[tuple[object, ...], Candidate] = {}
     refused: dict[tuple[object, ...], Refused] = {}
+    advice: dict[tuple[object, ...], Advice] = {}
     for chain in chains:
         for refusal in _not_expressed(chain):
             refused.setdefault((refusal.region.site, None), refusal)
         for rule in known:
             for answer in _ask(rule, chain, options, raising):
-                if isinstance(answer, Refused):
+                if isinstance(answer, Advice):
+                    place = (answer.region.source.path, answer.mistake.line)
+                    advice.setdefault((rule.code, *place), answer)
+                elif isinstance(answer, Refused):
                     refused.setdefault((answer.region.site, rule.code), answer)
                 else:
                     # Two chains can lead a rule to the same place, a function they both call.
                     key = (rule.code, answer.region.source.path, answer.match.edits)
                     candidates.setdefault(key, answer)
     numbered = [replace(c, id=f"c{n}") for n, c in enumerate(candidates.values(), start=1)]
-    return Tried(tuple(numbered), tuple(refused.values()))
+    costly = sorted(advice.values(), key=lambda a: -(a.mistake.cost or 0.0))
+    return Tried(tuple(numbered), tuple(refused.values()), tuple(costly))
 
 
 def _not_expressed(chain: tuple[Region, ...]) -> Iterator[Refused]:
@@ -65,9 +84,14 @@ def _not_expressed(chain: tuple[Region, ...]) -> Iterator[Refused]:
 
 def _ask(
     rule: Rule, chain: tuple[Region, ...], options: Options, raising: Refusal | None
-) -> Iterator[Candidate | Refused]:
+) -> Iterator[Candidate | Refused | Advice]:
     for region in chain:
+        if region.function is None and region.site.qualname != "<module>":
+            continue  # a coroutine: no rule can know what runs at its awaits
         answer = _answer(rule, region)
+        if isinstance(answer, tuple):
+            yield from _mistakes(rule, region, answer, options)
+            continue
         if isinstance(answer, Match) and raising is not None and answer.needs & _NUMERIC:
             answer = raising
         if isinstance(answer, Match) and answer.needs <= options.allow:
@@ -77,9 +101,32 @@ def _ask(
             yield Refused(region, rule.code, answer)
 
 
-def _answer(rule: Rule, region: Region) -> Match | Refusal | None:
+def _mistakes(
+    rule: Rule, region: Region, mistakes: tuple[Mistake, ...], options: Options
+) -> Iterator[Candidate | Advice]:
+    """Those with a rewrite that may be tried become candidates; all others are advice."""
+    for mistake in mistakes:
+        match = mistake.match
+        # What was not measured has no GPU here to be tried on.
+        if match is None or not mistake.measured or not match.needs <= options.allow:
+            yield Advice(region, rule.code, mistake)
+        elif _beyond(region, match) is not None:
+            yield Advice(region, rule.code, replace(mistake, match=None))
+        else:
+            why = f"{mistake.what}: {mistake.evidence}"
+            yield Candidate("", rule.code, region, replace(counted(match, region), why=why))
+
+
+def _answer(rule: Rule, region: Region) -> Answer:
     try:
-        return rule.function(region)
+        answer = rule.function(region)
+        if not isinstance(answer, Match):
+            return answer
+        beyond = _beyond(region, answer)
+        if beyond is not None:
+            why = f"rule {rule.code} is not used: {beyond}; please report this"
+            return Refusal(why, region.loop.lineno)
+        return counted(answer, region)
     except PatchError as error:
         # The text cannot be edited there: two statements on one line, a line continued by "\\".
         return Refusal(str(error), region.loop.lineno)
@@ -89,3 +136,27 @@ def _answer(rule: Rule, region: Region) -> Match | Refusal | None:
             f"rule {rule.code} failed; please report this with the loop's text:\n{trace}",
             region.loop.lineno,
         )
+
+
+def _beyond(region: Region, match: Match) -> str | None:
+    """What the new text touches that no trial could judge; see ``verify.reach``."""
+    new = combine(region.source, [match.edits])
+    return objection(region.source.data, new, match.needs)
+
+
+def counted(match: Match, region: Region) -> Match:
+    """The match with the number of entries at which each observed condition was seen to hold.
+
+    What was observed is what held at every entry that was looked at; the other entries were only
+    counted. A rule that saw a condition elsewhere says so itself and keeps its own numbers.
+    """
+    seen = region.observation
+    if seen is None:
+        return match
+
+    def with_count(condition: Condition) -> Condition:
+        if condition.basis is not Basis.OBSERVED or condition.entries:
+            return condition
+        return replace(condition, seen=seen.observed, entries=seen.entries)
+
+    return replace(match, ledger=tuple(map(with_count, match.ledger)))

@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
+
+from .gpumodel import GpuWork, LineWork
 
 if TYPE_CHECKING:
     from .loopnest.ir import Nest
@@ -46,6 +49,9 @@ class Source:
 
     path: Path
     data: bytes
+    rebound: tuple[str, ...] = ()
+    """Attributes that the program assigns on what it imports: ``physics.DT = 0.01`` in another
+    file makes ``DT`` no constant of ``physics``. ``"*"``: any."""
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -236,6 +242,15 @@ class SiteObservation:
     """Locals and used globals by name, used attribute chains by dotted path (``"self.grid"``)."""
     aliases: tuple[tuple[str, str], ...] = ()
     """Pairs of array or list names that shared memory (or were one object) at some entry."""
+    signatures: tuple[SiteObservation, ...] = ()
+    """Where types differed between entries: what was seen with each type signature, the one with
+    most work first; this observation is all of them merged. Empty where types never differed."""
+    others: int = 0
+    """For one signature of several: entries that had other types. They keep the original loop."""
+    kinds: int = 1
+    """How many type signatures were seen in the run."""
+    work: float = 0.0
+    """Rough work of these entries: elements of arrays and lists, and integers, summed."""
 
 
 @dataclass(frozen=True)
@@ -289,6 +304,8 @@ class Region:
     nest: Nest | Refusal
     functions: Mapping[str, ast.FunctionDef] = field(default_factory=dict)
     """User functions called in the loop, by the name used there, where their source is known."""
+    gpu: Mapping[int, LineWork] | None = None
+    """GPU work by line of this file, as traced; None where nothing could be traced."""
 
     @property
     def lines(self) -> tuple[int, int]:
@@ -316,20 +333,39 @@ class Basis(StrEnum):
     """How a condition of equality is known."""
 
     PROVED = "proved"
+    """From the code: true of every run, whatever the data."""
     OBSERVED = "observed"
+    """Seen in this run; another run may differ."""
     ASSUMED = "assumed"
+    """Neither: taken for granted, or argued only in part."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One entry of the precondition ledger."""
+    """One entry of the precondition ledger.
+
+    What is neither proved from the code nor seen in the run is ASSUMED, however likely. What
+    changes although all results are equal is no condition: see `Match.differences`.
+    """
 
     text: str
+    """In words, or the Python test itself: what must hold."""
     basis: Basis
     evidence: str = ""
-    """``"line 14"``, ``"101 entries"``."""
+    """Where it comes from: ``"line 14"``, ``"ranges of all expressions"``. Not how often it was
+    seen: `seen` and `entries` say that."""
     guarded: bool = False
     """Observed, and tested at run time by the emitted code, which else runs the original."""
+    test: str = ""
+    """Guarded: the test as it stands in the emitted code, where `text` is not that test."""
+    given: str = ""
+    """Proved: a bound that the proof takes from the machine and not from the code, and that no
+    run passes: ``"fewer than 2**46 steps, which take a day of compiled code"``. A bound that a
+    run may pass is no such bound: it is a condition of its own, guarded or ASSUMED."""
+    seen: int = 0
+    """Observed: at how many entries of the loop; filled in after the rule has answered."""
+    entries: int = 0
+    """Observed: of how many entries in the run."""
 
 
 class Exactness(StrEnum):
@@ -355,6 +391,10 @@ class Match:
     exactness: Exactness = Exactness.BITS
     reduction_length: int = 1
     """Terms added up in the longest reassociated sum (for the tolerance)."""
+    differences: tuple[str, ...] = ()
+    """What a user can notice although every result is equal, one sentence each: warnings that
+    are not shown, more memory, an error raised later. Never a value, a type, or an effect on
+    data: a rewrite that changes one of those is wrong."""
 
     @property
     def safe(self) -> bool:
@@ -363,6 +403,33 @@ class Match:
             c.basis is Basis.PROVED or (c.basis is Basis.OBSERVED and c.guarded)
             for c in self.ledger
         )
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A known mistake in GPU code, named at its line, with a rewrite where there is one."""
+
+    line: int
+    what: str
+    """One sentence: ``"the grid is copied to the host at every step"``."""
+    remedy: str
+    """What to write instead, one sentence."""
+    evidence: str
+    """What was measured at the line, in words; or what it would take to measure it."""
+    measured: bool
+    cost: float | None = None
+    """Seconds of the traced run that it took, at most; None where that was not measured."""
+    match: Match | None = None
+    """The rewrite, to be tried like any other; None: advice only."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A mistake without a rewrite, or one whose rewrite cannot be tried here."""
+
+    region: Region
+    rule: str
+    mistake: Mistake
 
 
 @dataclass(frozen=True)
@@ -379,6 +446,16 @@ class Candidate:
 
 # ---------------------------------------------------------------- verdicts
 @dataclass(frozen=True)
+class Usage:
+    """What one timed run took of the machine besides wall time."""
+
+    cpu: float
+    """User plus system seconds."""
+    faults: int
+    """Page faults, minor and major: fresh memory shows here."""
+
+
+@dataclass(frozen=True)
 class Ratio:
     """Original time over candidate time, with a bootstrap interval on the ratio of medians."""
 
@@ -388,6 +465,9 @@ class Ratio:
     original: tuple[float, ...]
     """Raw times of the original, seconds."""
     candidate: tuple[float, ...]
+    original_usage: tuple[Usage, ...] = ()
+    """One entry a time, in the same order; empty where it was not recorded."""
+    candidate_usage: tuple[Usage, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -397,6 +477,9 @@ class ErrorSize:
     absolute: float = 0.0
     relative: float = 0.0
     ulp: float = 0.0
+    """In units in the last place of the larger one."""
+    numbers: int = 0
+    """Floating-point numbers that were compared."""
 
     @property
     def exact(self) -> bool:
@@ -417,6 +500,20 @@ class Verified:
     """What was compared, in words."""
     first_call: float = 0.0
     """Seconds the candidate's first call took beyond its steady state (imports, compilation)."""
+    perturbed: int = 0
+    """On how many inputs made from the recorded ones both gave the same: other sizes, values,
+    types, layouts, shared memory."""
+
+    @property
+    def break_even(self) -> float | None:
+        """Calls after which the first call's extra cost is earned back; None if never.
+
+        ``first_call / (original - candidate)``, the medians of one call.
+        """
+        if not self.speedup.original or not self.speedup.candidate:
+            return None
+        saved = median(self.speedup.original) - median(self.speedup.candidate)
+        return self.first_call / saved if saved > 0.0 else None
 
 
 @dataclass(frozen=True)
@@ -476,6 +573,8 @@ class Trial:
     script_verdict: Verdict | None = None
     """Whole script, this candidate alone; None where it was not run."""
     predicted_script_seconds: float | None = None
+    left_out: str = ""
+    """Why a rewrite that passed alone is not in the patch; empty if it is, or did not pass."""
 
 
 @dataclass(frozen=True)
@@ -564,3 +663,7 @@ class Report:
     notes: tuple[str, ...] = ()
     costs: tuple[StageCost, ...] = ()
     partial: bool = False
+    advice: tuple[Advice, ...] = ()
+    """Mistakes in GPU code that no rewrite in this report mends, most costly first."""
+    gpu: GpuWork | None = None
+    """None where the script did nothing on a GPU, or nothing could be recorded."""

@@ -7,21 +7,25 @@ The first run is the user's own; every other happens in a scratch copy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from .conclusion import conclusion, unconfirmed
-from .deadline import Deadline
+from .cudatrace.evidence import by_line, gather, uses_gpu
+from .deadline import Deadline, InTime, sampling_limit, tracing_limit
 from .diagnose.hotspots import hot_functions, merge
 from .diagnose.regions import regions as find_regions
 from .diagnose.sites import find_sites
 from .failures import failed_run
+from .gpumodel import GpuWork
 from .matching import Tried, match_rules
 from .model import (
     Exited,
+    Machine,
     Outcome,
     Profile,
     Region,
@@ -52,21 +56,40 @@ LINE_SHARE = 0.6
 """All line timing together may take so much of a bare run: several hot functions share it."""
 
 
-def allowed(budget: float | None, bare: RunResult) -> float:
-    """Seconds for all runs after the first; by default, 4 bare runs and 15 s in all.
+CLOSING = 0.3
+CLOSING_SHARE = 0.4
+"""Seconds kept for ending what runs, removing the scratch copy and printing the report; on a slow
+or busy machine this part of what the start took."""
 
-    Two of those seconds are kept for the tool's own start, the scratch copy and the report.
+
+def default_budget(bare_wall: float) -> float:
+    """Seconds beyond the program's own run where the user gives no ``--budget``."""
+    return 3.0 * bare_wall + 15.0
+
+
+def allowed(budget: float | None, bare: RunResult, before: float) -> float:
+    """Seconds left for all runs after the first.
+
+    The budget covers all of the tool but the program's own run: ``before`` is what its start and
+    the scratch copy took.
     """
-    return 3.0 * bare.wall + 13.0 if budget is None else budget
+    whole = default_budget(bare.wall) if budget is None else budget
+    return max(0.0, whole - before - max(CLOSING, CLOSING_SHARE * before))
 
 
-def advise(target: Target, options: Options, stages: Stages | None = None) -> Report:
+def advise(
+    target: Target, options: Options, stages: Stages | None = None, spent: float = 0.0
+) -> Report:
     """Run the script, try rewrites of what is hot in it, and report.
+
+    ``spent``: seconds that the tool took before this call, which count to the budget.
 
     Raises UserError where the script's files cannot be read, KeyboardInterrupt after an
     interrupt; nothing is left behind and no file of the user's is changed in any case.
     """
-    journey = Journey(target, options, stages or Stages(), datetime.now().astimezone())
+    began = time.monotonic() - spent
+    started = datetime.now().astimezone()
+    journey = Journey(target, options, stages or Stages(), started, describe())
     with Sandbox(target) as box:
         # Before the program runs: it may change or remove its own files.
         sources = read_sources(target)
@@ -75,7 +98,11 @@ def advise(target: Target, options: Options, stages: Stages | None = None) -> Re
             bare = real_run(target, limit=options.time_limit, record=stdin)
         if not (bare.ok or isinstance(bare.end, Stopped)):
             return journey.report(Outcome.SCRIPT_FAILED, failed_run(target, bare))
-        return journey.look_closer(box, bare, stdin, sources)
+        before = max(0.0, time.monotonic() - began - bare.wall)
+        left = allowed(options.budget, bare, before)
+        whole = default_budget(bare.wall) if options.budget is None else options.budget
+        deadline = Deadline(left, outside=whole - left)
+        return journey.look_closer(box, bare, stdin, sources, deadline)
 
 
 @dataclass(frozen=True)
@@ -84,6 +111,10 @@ class Looked:
 
     profile: Profile
     chains: tuple[tuple[Region, ...], ...]
+    run: RunResult | None = None
+    """The instrumented run, if it came to its end."""
+    gpu: GpuWork | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,19 +125,26 @@ class Journey:
     options: Options
     stages: Stages
     started: datetime
+    machine: Machine
 
     def look_closer(
-        self, box: Sandbox, bare: RunResult, stdin: Path, sources: Mapping[Path, Source]
+        self,
+        box: Sandbox,
+        bare: RunResult,
+        stdin: Path,
+        sources: Mapping[Path, Source],
+        deadline: Deadline,
     ) -> Report:
         """All that follows a bare run that went well."""
-        deadline = Deadline(allowed(self.options.budget, bare))
         originals = {path: source.data for path, source in sources.items()}
         with StateServer(originals, box.own) as server:
             looked = self.observe(box, bare, stdin, sources, server, deadline)
             with self.stages.stage("rewrites"):
-                tried = match_rules(looked.chains, self.options, sources.values())
+                chains = InTime(looked.chains, deadline)
+                tried = match_rules(chains, self.options, sources.values())
             with self.stages.stage("trials"):
-                trials = ScriptTrials(box, self.target, stdin, self.options.time_limit, bare.end)
+                trials = ScriptTrials(box, self.target, stdin, self.options.time_limit, bare)
+                trials.stand_in = looked.run
                 chosen = choose(
                     tried.candidates,
                     server,
@@ -117,6 +155,12 @@ class Journey:
                     unsafe=self.options.unsafe,
                     progress=self.stages.detail,
                 )
+        if chains.left_out:
+            loops = (
+                "1 hot loop was" if chains.left_out == 1 else f"{chains.left_out} hot loops were"
+            )
+            note = f"{loops} not looked at: the time budget is spent on hotter ones"
+            chosen = replace(chosen, partial=True, notes=(*chosen.notes, note))
         return self.finish(box, sources, looked, tried, chosen, deadline)
 
     # ------------------------------------------------------------ observe
@@ -130,9 +174,7 @@ class Journey:
         deadline: Deadline,
     ) -> Looked:
         """Which loops are hot, and what they work on."""
-        limit = deadline.within(self.options.time_limit)
-        with self.stages.stage("scalene"):
-            sampled = self.sample(box, bare, stdin, sources, limit)
+        sampled = self.sample(box, bare, stdin, sources, deadline)
         hot = hot_functions(sampled.functions)
         sites = find_sites(sources, hot)
         with self.stages.stage("line profile"):
@@ -147,12 +189,42 @@ class Journey:
                 states_address=server.address,
                 expected=bare.wall,
             )
-            measured = look(functions=timed, limit=deadline.within(self.options.time_limit))
+            measured = look(functions=timed, limit=self.limit(tracing_limit, bare, deadline))
             if isinstance(measured.ended, Exited) and measured.ended != bare.end and bare.ok:
                 # Tracing holds references: ndarray.resize() then fails, for one. Once without it.
-                measured = look(functions=[], limit=deadline.within(self.options.time_limit))
+                measured = look(functions=[], limit=self.limit(tracing_limit, bare, deadline))
         profile = merge(bare, sampled, measured, sources)
-        return Looked(profile, find_regions(sources, sites, profile, measured.sites))
+        run = None if measured.partial else measured.run
+        gpu, notes = self.trace(box, bare, stdin, sources, deadline)
+        chains = tuple(
+            tuple(replace(region, gpu=by_line(gpu, region.source.path)) for region in chain)
+            for chain in find_regions(sources, sites, profile, measured.sites)
+        )
+        return Looked(profile, chains, run, gpu, notes)
+
+    def trace(
+        self,
+        box: Sandbox,
+        bare: RunResult,
+        stdin: Path,
+        sources: Mapping[Path, Source],
+        deadline: Deadline,
+    ) -> tuple[GpuWork | None, tuple[str, ...]]:
+        """What the GPU does at each line; nothing for programs that use none."""
+        if not self.machine.gpus or not uses_gpu(sources.values()):
+            return None, ()
+        with self.stages.stage("GPU trace"):
+            limit = self.limit(tracing_limit, bare, deadline)
+            return gather(box, self.target, limit=limit, stdin=stdin)
+
+    def limit(
+        self, share: Callable[[float, float], float], bare: RunResult, deadline: Deadline
+    ) -> float | None:
+        """Seconds that a profiled run may take: the user's limit, and its share of the budget."""
+        limits = [self.options.time_limit]
+        if deadline.seconds is not None:
+            limits.append(share(deadline.remaining(), bare.wall))
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def sample(
         self,
@@ -160,17 +232,22 @@ class Journey:
         bare: RunResult,
         stdin: Path,
         sources: Mapping[Path, Source],
-        limit: float | None,
+        deadline: Deadline,
     ) -> ScaleneResult:
         """Function totals from scalene; from line_profiler where sampling says too little."""
         sampled = EMPTY
         if bare.wall >= SHORT_RUN:
-            sampled = run_scalene(box, self.target, limit=limit, stdin=stdin, bare_wall=bare.wall)
+            with self.stages.stage("scalene"):
+                limit = self.limit(sampling_limit, bare, deadline)
+                sampled = run_scalene(
+                    box, self.target, limit=limit, stdin=stdin, bare_wall=bare.wall
+                )
         if sampled.functions:
             return sampled
-        everything = observe_lines(
-            box, self.target, sites=(), functions=None, budget=LINE_BUDGET, limit=limit, stdin=stdin
-        )
+        with self.stages.stage("first line profile"):
+            limit = self.limit(sampling_limit, bare, deadline)
+            look = partial(observe_lines, box, self.target, budget=LINE_BUDGET, limit=limit)
+            everything = look(sites=(), functions=None, stdin=stdin)
         alone = merge(bare, None, everything, sources)
         why = "too short a run for sampling" if bare.wall < SHORT_RUN else "no samples"
         note = f"{why}: functions are ranked by line_profiler alone; shares are of what it timed"
@@ -187,10 +264,12 @@ class Journey:
         deadline: Deadline,
     ) -> Report:
         """The report of a journey that reached its end."""
-        found = chosen.patched or unconfirmed(chosen)
+        found = chosen.patched or unconfirmed(chosen) or tried.advice
         outcome = Outcome.ADVICE if found else Outcome.NOTHING
-        report = self.report(outcome, conclusion(looked.profile, looked.chains, chosen, deadline))
-        notes = (*looked.profile.notes, *box.notes, *chosen.notes)
+        report = self.report(
+            outcome, conclusion(looked.profile, looked.chains, chosen, deadline, tried.advice)
+        )
+        notes = (*looked.profile.notes, *looked.notes, *box.notes, *chosen.notes)
         return replace(
             report,
             profile=looked.profile,
@@ -201,13 +280,15 @@ class Journey:
             patched=chosen.patched,
             notes=tuple(dict.fromkeys(notes)),
             partial=looked.profile.partial or chosen.partial,
+            advice=tried.advice,
+            gpu=looked.gpu,
         )
 
     def report(self, outcome: Outcome, message: str) -> Report:
         """The head that every report has."""
         return Report(
             target=self.target,
-            machine=describe(),
+            machine=self.machine,
             started=self.started.isoformat(timespec="seconds"),
             outcome=outcome,
             message=message,

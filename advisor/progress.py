@@ -13,7 +13,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from .model import StageCost
 
 STAGES = ("bare run", "scalene", "line profile", "rewrites", "trials")
-"""In order; shown as "what comes next"."""
+"""In order; shown as "what comes next". A "first line profile" stands in for scalene where
+sampling says too little."""
 
 
 @dataclass
@@ -68,5 +69,7 @@ def _nothing(_text: str) -> None:
 
 def following(name: str) -> str:
     """``"then scalene"``, or nothing after the last stage."""
+    if name == "first line profile":
+        return "then line profile"
     position = STAGES.index(name) + 1 if name in STAGES else len(STAGES)
     return f"then {STAGES[position]}" if position < len(STAGES) else ""

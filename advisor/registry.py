@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from . import rules as rules_package
-from .api import Ignores, Rewrites, RuleFunction
+from .api import Case, Ignores, Rewrites, RuleFunction, Spots
 from .errors import UsageProblem
 from .report.code import python_lines
 from .report.layout import Hanging, paragraph
@@ -49,13 +49,18 @@ class Rule:
     needs: frozenset[str]
     """Packages that every rewrite of the rule imports."""
     function: RuleFunction
-    cases: tuple[Rewrites | Ignores, ...]
+    cases: tuple[Case, ...]
     path: Path
 
     @property
     def rewrites(self) -> tuple[Rewrites, ...]:
         """The cases it must rewrite."""
         return tuple(case for case in self.cases if isinstance(case, Rewrites))
+
+    @property
+    def spots(self) -> tuple[Spots, ...]:
+        """The cases of GPU code in which it must name a mistake."""
+        return tuple(case for case in self.cases if isinstance(case, Spots))
 
     @property
     def ignores(self) -> tuple[Ignores, ...]:
@@ -107,7 +112,7 @@ def read_rule(module: ModuleType) -> Rule:
 
 def _rule_function(
     module: ModuleType, path: Path
-) -> tuple[RuleFunction, tuple[frozenset[str], tuple[Rewrites | Ignores, ...]]]:
+) -> tuple[RuleFunction, tuple[frozenset[str], tuple[Case, ...]]]:
     marked = [
         value
         for value in vars(module).values()
@@ -119,18 +124,20 @@ def _rule_function(
     return marked[0], marked[0].__gpuadvise_rule__
 
 
-def _check_cases(cases: tuple[Rewrites | Ignores, ...], module: ModuleType, path: Path) -> None:
+def _check_cases(cases: tuple[Case, ...], module: ModuleType, path: Path) -> None:
     line = _line_of(path, "CASES")
     if getattr(module, "CASES", None) is not cases:
         raise RuleError(f"{path}:{line}: @rule(cases=CASES) takes the file's own tuple CASES")
+    spots = [case for case in cases if isinstance(case, Spots)]
     rewrites = sum(isinstance(case, Rewrites) for case in cases)
+    rewrites += sum(case.after is not None for case in spots)
     ignores = sum(isinstance(case, Ignores) for case in cases)
-    if rewrites + ignores != len(cases):
-        raise RuleError(f"{path}:{line}: CASES holds something that is no Rewrites and no Ignores")
-    if not rewrites:
-        raise RuleError(f"{path}:{line}: CASES has no Rewrites")
+    if not all(isinstance(case, Rewrites | Spots | Ignores) for case in cases):
+        raise RuleError(f"{path}:{line}: CASES holds something that is no case")
+    if not rewrites and not spots:
+        raise RuleError(f"{path}:{line}: CASES has no Rewrites and no Spots")
     if ignores < rewrites:
-        raise RuleError(f"{path}:{line}: {rewrites} Rewrites but only {ignores} Ignores")
+        raise RuleError(f"{path}:{line}: {rewrites} to find but only {ignores} Ignores")
 
 
 def _line_of(path: Path, name: str) -> int:
@@ -194,7 +201,7 @@ def explain(code: str) -> RenderableType:
 def page(rule: Rule) -> RenderableType:
     """The page of one rule."""
     needs = f"needs {', '.join(sorted(rule.needs))}" if rule.needs else "needs no package"
-    before = rule.rewrites[0]
+    example = rule.rewrites[0] if rule.rewrites else rule.spots[0]
     parts: list[RenderableType] = [
         Text.assemble((rule.code, "bold"), f" {rule.name} ({needs})"),
         Text(),
@@ -203,10 +210,10 @@ def page(rule: Rule) -> RenderableType:
         paragraph((SLOW, "bold"), " ", _marked_up(rule.why_slow)),
         Text(),
         paragraph((DIFFER, "bold"), " ", _marked_up(rule.why_differ)),
-        Text("\nIt rewrites, for example:", style="bold"),
-        _code(before.before),
+        Text("\nIt finds, for example:", style="bold"),
+        _code(example.before),
     ]
-    after = _example_after(rule, before)
+    after = example.after if isinstance(example, Spots) else _example_after(rule, example)
     if after is not None:
         parts += [Text("into:", style="bold"), _code(after)]
     parts.append(Text("It leaves alone:", style="bold"))

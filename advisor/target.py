@@ -6,10 +6,12 @@ import ast
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.machinery import PathFinder
 from pathlib import Path
 
 from .errors import UsageProblem, UserError
+from .loopnest.scope import assigned_from_outside
 from .model import Source, Target
 from .observe.userfiles import user_files
 
@@ -99,4 +101,5 @@ def read_sources(target: Target) -> Mapping[Path, Source]:
                 raise
             continue  # it may never be imported; if it is, the program itself says what is wrong
         sources[path] = source
-    return sources
+    rebound = sorted(set().union(*(assigned_from_outside(s.tree) for s in sources.values())))
+    return {path: replace(source, rebound=tuple(rebound)) for path, source in sources.items()}

@@ -94,20 +94,22 @@ def apply(patched: Mapping[Path, bytes], sources: Mapping[Path, Source]) -> Jour
     except BaseException as error:  # Ctrl-C included: half an apply is worse than none
         _roll_back({target: targets[target][0] for target in done}, journal)
         if isinstance(error, OSError):
-            raise UndoError(f"cannot write {error.filename}: {error.strerror}") from error
+            # A write to a full disk has no file name.
+            place = error.filename or done[-1]
+            raise UndoError(f"cannot write {place}: {error.strerror}; nothing changed") from error
         raise
     _prune()
     return journal
 
 
-def _roll_back(originals: Mapping[Path, bytes], journal: Journal) -> None:
+def _roll_back(originals: dict[Path, bytes], journal: Journal) -> None:
     """Put back what was written; if that fails too, the journal stays and its place is told."""
-    failed = []
-    for path, data in originals.items():
-        try:
-            _replace(path, data)
-        except OSError:
-            failed.append(path)
+    failed = list(originals)
+    # The last one first: on a full disk it is what took the room that the others need.
+    for path in reversed(originals):
+        with contextlib.suppress(OSError):
+            _replace(path, originals[path])
+            failed.remove(path)
     if failed:
         raise UndoError(f"cannot restore {_listed(failed)}; the originals are in {journal.file}")
     journal.file.unlink(missing_ok=True)

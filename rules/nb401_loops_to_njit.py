@@ -4,7 +4,7 @@ Why it is slow: every iteration runs Python bytecode, and each number it touches
 compiled loop needs about a nanosecond for the same step.
 Why it may differ: Python ints have no limit, NumPy scalars keep their width, and Python raises
 where compiled code goes on; each of these is proved not to happen, tested before the loops run, or
-computed by a checked function. Exceptions keep their type, but not always their text.
+computed by a checked function. Where the compiled loops raise, the loop runs again in Python.
 """
 
 from __future__ import annotations

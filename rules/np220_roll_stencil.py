@@ -375,7 +375,9 @@ def _emit(
     indent = tools.indent_of(source, first)
     text = "\n".join(indent + line if line else "" for line in lines)
     start, end = whole_lines(source, first, last)
-    return Edit(start, end, text), _conditions(group, ndim, width, terms)
+    whole = f"{tests.removeprefix('if ')} and {base}.flags.c_contiguous"
+    whole += f" and min({base}.shape) >= {width}"
+    return Edit(start, end, text), _conditions(group, ndim, width, terms, whole)
 
 
 def _seen_as_float(region: Region, group: Group) -> bool:
@@ -415,7 +417,9 @@ def _wrapping(
     ]
 
 
-def _conditions(group: Group, ndim: int, width: int, terms: int | None) -> list[Condition]:
+def _conditions(
+    group: Group, ndim: int, width: int, terms: int | None, whole: str
+) -> list[Condition]:
     base, line = group.base, f"line {group.statements[0].lineno}"
     found = [
         Condition(
@@ -423,6 +427,7 @@ def _conditions(group: Group, ndim: int, width: int, terms: int | None) -> list[
             Basis.OBSERVED,
             line,
             guarded=True,
+            test=whole,
         ),
         Condition(
             f"nothing changes {base} between the first and the last roll, and the rolled copies "
@@ -433,5 +438,6 @@ def _conditions(group: Group, ndim: int, width: int, terms: int | None) -> list[
     ]
     if terms is not None:
         text = f"single bytes are used only where all of {base} lies in 0..{255 // terms}"
-        found.append(Condition(text, Basis.OBSERVED, line, guarded=True))
+        test = f"{base}.min() >= 0 and {base}.max() <= {255 // terms}"
+        found.append(Condition(text, Basis.OBSERVED, line, guarded=True, test=test))
     return found

@@ -11,7 +11,7 @@ copy with a wrapped border.
 
 from __future__ import annotations
 
-from gpuadvise.api import Ignores, Match, Region, Rewrites, rule
+from gpuadvise.api import Ignores, Match, Refusal, Region, Rewrites, rule
 from gpuadvise.codegen.bf_plan import buffered
 
 CASES: tuple[Rewrites | Ignores, ...] = (
@@ -201,11 +201,11 @@ def settle(u, k, steps):
 
 
 @rule(needs={"numpy"}, cases=CASES)
-def stencil_buffers(region: Region) -> Match | None:
+def stencil_buffers(region: Region) -> Match | Refusal | None:
     """The loop with buffers, if any of its statements can use one."""
     made = buffered(region)
-    if made is None:
-        return None
+    if made is None or isinstance(made, Refusal):
+        return made
     edit, ledger, count = made
     return Match(
         edits=(edit,),

@@ -108,6 +108,7 @@ def list_membership(region: Region) -> Match | Refusal | None:
         tests.setdefault(test.comparators[0].id, []).append(test)
     refusal: Refusal | None = None
     edits: list[Edit] = []
+    asked: list[str] = []
     done: list[str] = []
     for name, compares in tests.items():
         kind = _constant_items(source, name)
@@ -118,6 +119,7 @@ def list_membership(region: Region) -> Match | Refusal | None:
             refusal = refusal or objection
             continue
         edits += _edits(source, loop, name, kind, compares)
+        asked += [f"type({source.text(compare.left)}) is {kind}" for compare in compares]
         done.append(name)
     if not done:
         return refusal
@@ -133,11 +135,9 @@ def list_membership(region: Region) -> Match | Refusal | None:
                 Basis.PROVED,
                 f"lines {loop.lineno}-{loop.end_lineno}",
             ),
-            Condition(
-                "what is looked up is exactly of the items' type",
-                Basis.OBSERVED,
-                "each look-up",
-                guarded=True,
+            *(
+                Condition(test, Basis.OBSERVED, "asked at each look-up", guarded=True)
+                for test in dict.fromkeys(asked)
             ),
         ),
     )

@@ -57,18 +57,33 @@ class Bench:
         reduction_length: int = 1,
         repeats: int = 2,
         limit: float = 60.0,
+        perturb: float = 0.0,
     ) -> StateResult:
-        """Replace ``old`` by ``new`` in the held program and try that."""
+        """Replace ``old`` by ``new`` in the held program and try that.
+
+        ``perturb``: seconds for perturbed inputs.
+        """
         path = state.hello.file
         text = self.server.originals[path].decode()
         old, new = old.strip("\n"), new.strip("\n")
         assert text.count(old) == 1, "the text to replace must be there once"
-        return state.try_candidate(
-            {path: text.replace(old, new).encode()},
+        changed = {path: text.replace(old, new).encode()}
+        result = state.try_candidate(
+            changed,
             exactness=exactness,
             reduction_length=reduction_length,
             repeats=repeats,
             limit=limit,
+            perturb=False,
+        )
+        if not (perturb and result.same):
+            return result
+        return state.perturb(
+            changed,
+            result,
+            exactness=exactness,
+            reduction_length=reduction_length,
+            limit=perturb,
         )
 
 

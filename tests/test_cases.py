@@ -65,7 +65,9 @@ def test_a_chain_goes_from_the_outer_loop_inwards() -> None:
     assert (outer.depth, inner.depth) == (0, 1)
     assert inner.lines == (16, 17)
     assert outer.observation is not None and inner.observation is not None
-    assert (outer.observation.entries, inner.observation.entries) == (1, 4)
+    # total is the float 0.0 at the first entry and a NumPy scalar at the other three
+    assert (outer.observation.entries, inner.observation.entries) == (1, 3)
+    assert (inner.observation.others, inner.observation.kinds) == (1, 2)
     assert inner.observation.values["i"].maximum == 3
 
 

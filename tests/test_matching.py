@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from harness import chain_for
 
 from gpuadvise import matching
-from gpuadvise.matching import match_rules
-from gpuadvise.model import Region
+from gpuadvise.matching import counted, match_rules
+from gpuadvise.model import Basis, Condition, Match, Region
 from gpuadvise.options import Options
 from gpuadvise.patch import PatchError
 from gpuadvise.registry import Rule, rules
@@ -50,3 +52,22 @@ def test_a_text_that_cannot_be_edited_is_a_reason_not_a_failure(
     monkeypatch.setattr(matching, "rules", lambda: (broken,))
     (refused,) = match_rules([chain()], Options()).refused
     assert refused.refusal.reason == "line 5: the statement shares its line with another one"
+
+
+def test_observed_conditions_say_at_how_many_entries_they_were_seen() -> None:
+    region = chain()[0]
+    assert region.observation is not None
+    region = replace(region, observation=replace(region.observation, entries=90, observed=7))
+    conditions = (
+        Condition("a", Basis.PROVED, "line 1"),
+        Condition("b", Basis.OBSERVED, guarded=True),
+        Condition("c", Basis.OBSERVED, seen=3, entries=4),
+        Condition("d", Basis.ASSUMED),
+    )
+    counts = [
+        (c.seen, c.entries) for c in counted(Match((), "", "", ledger=conditions), region).ledger
+    ]
+    assert counts == [(0, 0), (7, 90), (3, 4), (0, 0)]
+    (found,) = match_rules([(region,)], Options(allow=frozenset({"numpy"})), []).candidates[:1]
+    observed = [c for c in found.match.ledger if c.basis is Basis.OBSERVED]
+    assert observed and all((c.seen, c.entries) == (7, 90) for c in observed)

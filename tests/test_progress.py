@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from gpuadvise.deadline import Deadline
+from gpuadvise.deadline import Deadline, InTime, process_age, sampling_limit, tracing_limit
 from gpuadvise.errors import UsageProblem
 from gpuadvise.model import Exited, RunResult, StageCost
 from gpuadvise.options import installed_back_ends, parse_allow
@@ -52,12 +55,16 @@ def test_display(terminal: bool, quiet: bool, shown: bool) -> None:
 def test_what_comes_next() -> None:
     assert following("bare run") == "then scalene"
     assert following("trials") == ""
+    assert following("first line profile") == "then line profile"
 
 
 def test_budgets() -> None:
     bare = RunResult(Exited(0), wall=4.0, cpu=4.0, max_rss=0)
-    assert allowed(None, bare) + bare.wall <= 4 * bare.wall + 15.0
-    assert allowed(0.0, bare) == 0.0, "zero is a budget, not its absence"
+    # With its start and its end the tool keeps to four bare runs and 15 s.
+    assert 3 * bare.wall + 12.0 < allowed(None, bare, 1.0) < 3 * bare.wall + 14.0
+    assert allowed(0.0, bare, 0.0) == 0.0, "zero is a budget, not its absence"
+    assert 8.0 < allowed(10.0, bare, 1.0) < 9.0
+    assert allowed(10.0, bare, 4.0) < 5.0, "what is slow to start is slow to end"
     clock = Clock()
     deadline = Deadline(10.0, clock)
     clock.now += 7.0
@@ -66,6 +73,51 @@ def test_budgets() -> None:
     clock.now += 7.0
     assert deadline.over
     assert deadline.remaining() == 0.0
+
+
+@pytest.mark.parametrize("bare", [0.6, 3.0, 10.0, 30.0])
+def test_the_default_leaves_time_for_every_stage(bare: float) -> None:
+    """Sampling takes a tenth more than a bare run, tracing a quarter more."""
+    left = 3.0 * bare + 13.0
+    assert sampling_limit(left, bare) > 1.1 * bare
+    left -= 1.1 * bare + 0.5
+    assert tracing_limit(left, bare) > 1.25 * bare
+    left -= 1.25 * bare + 0.5
+    assert left > 0.45 * bare
+
+
+def test_a_tight_budget_is_shared() -> None:
+    sampling = sampling_limit(10.0, 8.0)
+    assert 1.0 < sampling < 4.0
+    tracing = tracing_limit(10.0 - sampling, 8.0)
+    assert tracing >= (10.0 - sampling) / 2
+    assert tracing < 10.0 - sampling
+
+
+def test_items_while_there_is_time() -> None:
+    clock = Clock()
+    items = InTime("abcd", Deadline(10.0, clock), share=0.4)
+    seen = []
+    for item in items:
+        seen.append(item)
+        clock.now += 3.0
+    assert seen == ["a", "b"] and items.left_out == 2
+    none_left = InTime("ab", Deadline(0.0, clock))
+    assert list(none_left) == ["a"] and none_left.left_out == 1
+    unbounded = InTime("abcd", Deadline(None, clock))
+    assert list(unbounded) == list("abcd") and unbounded.left_out == 0
+
+
+def test_the_age_of_a_process(tmp_path: Path) -> None:
+    code = "import time; from gpuadvise.deadline import process_age; time.sleep(0.5)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(process_age())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert 0.5 <= float(done.stdout) < 20.0
+    assert process_age(tmp_path / "none") == 0.0
 
 
 def test_back_ends() -> None:

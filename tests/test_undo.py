@@ -162,6 +162,48 @@ def test_a_failure_half_way_restores_what_was_written(
     assert journals() == ()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="bounds the size of files")
+def test_a_file_that_does_not_fit_takes_no_other_with_it(project: Path, tmp_path: Path) -> None:
+    import resource
+    import signal
+
+    a, b = project / "a.py", project / "b.py"
+    b.write_bytes(b"#" * 5000)
+    (tmp_path / "hard.py").hardlink_to(b)  # written in place: a part of it arrives
+    before, known = contents(project), sources(a, b)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(UndoError, match=r"cannot write .*b\.py: .*; nothing changed"):
+            apply({a: b"x = 2\n", b: b"#" * 200_000}, known)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert contents(project) == before
+    assert journals() == ()
+
+
+def test_what_filled_the_disk_is_put_back_first(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = project / "a.py", project / "b.py"
+    before, known = contents(project), sources(a, b)
+    replace = undo_module._replace
+
+    def on_a_full_disk(path: Path, data: bytes) -> None:
+        if data == b"large":
+            path.write_bytes(b"lar")
+        if b.read_bytes() == b"lar" and not (path == b and data == before["b.py"]):
+            raise OSError(28, "No space left on device")
+        replace(path, data)
+
+    monkeypatch.setattr(undo_module, "_replace", on_a_full_disk)
+    with pytest.raises(UndoError, match=r"b\.py: No space left on device; nothing changed"):
+        apply({a: b"x = 2\n", b: b"large"}, known)
+    assert contents(project) == before and journals() == ()
+
+
 def test_originals_that_cannot_be_put_back_are_kept(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ import ast
 
 from ..edits import PatchError
 from ..layout import LEVEL, reindent, replace_statement
-from ..model import Basis, Condition, Edit, Region
+from ..model import Basis, Condition, Edit, Refusal, Region
 from . import ast_tools as tools
 from .bf_flow import Flow, Unsupported
 from .bf_inline import CannotInline, Inliner
@@ -21,14 +21,44 @@ _CAUGHT = frozenset({"FloatingPointError", "RuntimeWarning", "ArithmeticError", 
 _RESHAPING = frozenset({"resize", "setflags", "__setstate__", "byteswap", "partition"})
 
 
-def buffered(region: Region) -> tuple[Edit, tuple[Condition, ...], int] | None:
-    """The loop with buffers in front of it: the edit, its ledger, and how many buffers."""
-    if not _may_look(region):
-        return None
+def buffered(region: Region) -> tuple[Edit, tuple[Condition, ...], int] | Refusal | None:
+    """The loop with buffers in front of it: the edit, its ledger, and how many buffers.
+
+    None where the loop does no arithmetic on whole arrays that are worth a buffer.
+    """
+    made = None
+    reason = "no result may go into a buffer: each is kept, handed on, or of varying shape or type"
     try:
-        return _buffered(region)
-    except (CannotInline, PatchError):  # too long to read; lines that cannot be moved
+        if not _may_look(region):
+            reason = "the loop, or the file around it, does more than can be followed"
+        else:
+            made = _buffered(region)
+    except CannotInline:
+        reason = "a function that the loop calls cannot be written out in the loop"
+    except PatchError as error:
+        reason = str(error)
+    if made is not None:
+        return made
+    line = _whole_array_line(region)
+    return None if line is None else Refusal(f"the arrays cannot be reused: {reason}", line)
+
+
+def _whole_array_line(region: Region) -> int | None:
+    """The first arithmetic on a whole array of some size, by name: ``u * v``, not ``u[i] * 2``."""
+    if region.observation is None:
         return None
+    seen = region.observation.values
+    for node in tools.own_nodes(region.loop):
+        if isinstance(node, ast.BinOp):
+            for operand in (node.left, node.right):
+                info = seen.get(ast.unparse(operand))
+                if (
+                    info is not None
+                    and info.kind == "ndarray"
+                    and _is_large(region, ast.unparse(operand))
+                ):
+                    return node.lineno
+    return None
 
 
 def _buffered(region: Region) -> tuple[Edit, tuple[Condition, ...], int] | None:
@@ -257,15 +287,13 @@ def _guard(
             tests.append(f"all(type(x) is {text} for x in ({', '.join(names)}))")
         elif names:
             tests.append(f"type({names[0]}) is {text}")
-    entries = region.observation.entries if region.observation else 0
     proved = "no name holds an array any more when it is written over, and nothing else can"
     ledger: tuple[Condition, ...] = (
         Condition("the same operations run in the same order", Basis.PROVED),
         Condition(proved, Basis.PROVED, "lines {}-{}".format(*region.lines)),
     )
     ledger += tuple(
-        Condition(" ".join(test.split()), Basis.OBSERVED, f"{entries} entries", guarded=True)
-        for test in tests
+        Condition(" ".join(test.split()), Basis.OBSERVED, guarded=True) for test in tests
     )
     if len(tests) == 1:
         return [f"if {tests[0]}:"], ledger
@@ -273,7 +301,8 @@ def _guard(
 
 
 def _are_arrays(inliner: Inliner, names: list[str], dtype: str, numpy: str | None) -> list[str]:
-    checks = f"type({{0}}) is {numpy}.ndarray", f"{{0}}.dtype == {dtype}", "{0}.flags.c_contiguous"
+    # carray: contiguous and writeable, so that no store into u raises in other words than before
+    checks = f"type({{0}}) is {numpy}.ndarray", f"{{0}}.dtype == {dtype}", "{0}.flags.carray"
     if len(names) == 1:
         return [check.format(names[0]) for check in checks]
     variable = "a" if inliner.region.function is None else inliner.name("array")

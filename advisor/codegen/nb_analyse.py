@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ..loopnest.definite import bound_before
 from ..loopnest.ir import Kind, Nest
-from ..loopnest.scope import Module, dotted, local_names
+from ..loopnest.scope import Module, dotted, local_names, stored_names
 from ..model import Region
 from .nb_eval import Evaluator
 from .nb_flow import Flow
@@ -84,17 +85,37 @@ def _closed(region: Region, assumption: Assumption) -> Analysed:
     """An attempt in which the elements of int lists stay in the range they were assumed in.
 
     Either every stored value is in the range of the start, or each store adds at most a little to
-    what was there before (``d[i - 1][j] + 1``): 2**46 stores of that stay far below 64 bits.
+    what was there before (``d[i - 1][j] + 1``): 2**46 stores of that stay far below 64 bits. What
+    is stored is piecewise linear in the bound of the elements, with corners where the bound meets
+    numbers of the program; beyond those, two points say how it goes on.
     """
     found = _attempt(region, assumption)
     if _growth(found) <= 0:
         return found
+    names = ", ".join(found.state.stored)
+    refusal = Unsupported(f"elements of {names} may outgrow 64 bits", region.loop.lineno)
+    if _largest_literal(region) > 2**35 or assumption.int_bits > 40:
+        # if t < 2**55: t *= 2 grows fast between two points at which it does not
+        raise refusal
     for content in (2**50, 2**59):
         found = _attempt(region, replace(assumption, content=content))
         if _growth(found) > 2**12:
-            names = ", ".join(found.state.stored)
-            raise Unsupported(f"elements of {names} may outgrow 64 bits", region.loop.lineno)
+            raise refusal
     return found
+
+
+def _largest_literal(region: Region) -> int:
+    """Largest whole number in the loop and in what it calls, and among the file's constants."""
+    roots: list[ast.AST] = [region.loop, *region.functions.values(), *region.source.tree.body]
+    return max(
+        (
+            abs(int(node.value))
+            for root in roots
+            for node in ast.walk(root)
+            if isinstance(node, ast.Constant) and isinstance(node.value, int)
+        ),
+        default=0,
+    )
 
 
 def _growth(found: Analysed) -> int:
@@ -141,8 +162,14 @@ def _attempt(region: Region, assumption: Assumption) -> Analysed:
     made, native = native_lists(region)
     state = State(region, region.source, module, assumption, made=made, native=native)
     declare_equalities(region, state)
-    env = _entry_env(region, module, state)
+    missing = unbound_names(region)
+    env = {
+        path: value
+        for path, value in _entry_env(region, module, state).items()
+        if path.partition(".")[0] not in missing
+    }
     scope = Scope(state, region.function, dict(env))
+    scope.unbound = missing
     flow = Flow(Evaluator(state, scope))
     flow.exits.append(LoopExits())
     if not flow.statement(region.loop):
@@ -155,6 +182,9 @@ def _attempt(region: Region, assumption: Assumption) -> Analysed:
         elif name in scope.maybe:
             text = f"{name} is read after the loop, and the loop may not assign it"
             raise Unsupported(text, region.loop.lineno, f"assign {name} before the loop")
+        elif state.trip_guards and name in env:
+            # the loop in Python, which may run no time, hands back what was there
+            state.kept[name] = None
     return Analysed(state, dict(scope.env), env, live_out, frozenset(scope.maybe))
 
 
@@ -200,6 +230,22 @@ def _entry_env(region: Region, module: Module, state: State) -> dict[str, Value]
     return env
 
 
+def unbound_names(region: Region) -> frozenset[str]:
+    """Names of the scope that the loop may find unbound, though they were seen bound.
+
+    ``for i in range(n): for j in range(m): k = j`` with ``k`` read afterwards: the inner loop has
+    no ``k`` the first time, and a call that hands it in and back would raise.
+    """
+    known = bound_before(region.source, region.function, region.loop) or frozenset()
+    if region.function is not None:
+        return local_names(region.function) - known
+    tree = region.source.tree
+    declared = {
+        name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names
+    }
+    return stored_names(tree) - known - declared
+
+
 # ----------------------------------------------------------- what was observed
 def _int_bits(region: Region) -> int:
     """Bits of the largest Python int seen, and one to spare."""
@@ -218,7 +264,7 @@ def _list_bits(region: Region) -> int:
     sizes = [
         max(abs(int(info.minimum or 0)), abs(int(info.maximum or 0)))
         for info in region.observation.values.values()
-        if info.kind in ("list", "tuple") and info.minimum is not None
+        if info.kind in ("list", "tuple") and isinstance(info.minimum, int)
     ]
     return min(40, max((s.bit_length() for s in sizes), default=0) + 1)
 

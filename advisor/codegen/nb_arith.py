@@ -47,12 +47,14 @@ class Arithmetic(ABC):
         """``-x``, ``+x``, ``~x``."""
         symbol = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(op)]
         type_ = unary_type(symbol, operand.type)
-        if type_ is None:
+        others = {unary_type(symbol, t) for t in operand.also}
+        if type_ is None or None in others:
             raise Unsupported(f"{symbol}{operand.type} is not defined", node.lineno)
+        also = frozenset(t for t in others if t is not None) - {type_}
         if type_.kind is Kind.COMPLEX:
-            return Num(type_, operand.low, operand.high, nan=operand.nan)
+            return Num(type_, operand.low, operand.high, nan=operand.nan, also=also)
         if symbol == "+":
-            return replace(operand, type=type_, entry=False)
+            return replace(operand, type=type_, also=also, entry=False)
         if symbol == "~":
             if operand.type.kind is Kind.BOOL:
                 return Num(type_, 0, 1)
@@ -62,7 +64,9 @@ class Arithmetic(ABC):
             result = negate(operand, type_)
             if operand.form is not None and compiled(type_) == "int64":
                 result = replace(result, form=-operand.form)
-        result = replace(result, nan=operand.nan, also=operand.also)
+        result = replace(result, nan=operand.nan, also=also)
+        if symbol == "-":
+            self._no_signed_zero(result, node)
         if compiled(type_) not in ("int64", "float64", "float32"):
             self.state.cast(node, compiled(type_))
             return free(type_) if not _fits_dtype(result) else result
@@ -96,7 +100,20 @@ class Arithmetic(ABC):
         main = self._joined(types, at)
         self._same_width(node, op, left_node, right_node, left, right, main, sink, at)
         result = self._range(op, left, right, main, node, left_node, right_node, at)
-        return self.fits(replace(result, also=frozenset(types - {main})), at)
+        result = replace(_rounded(result), also=frozenset(types - {main}))
+        if op in ("*", "//", "%"):
+            self._no_signed_zero(result, at)
+        return self.fits(result, at)
+
+    def _no_signed_zero(self, result: Num, at: ast.AST) -> None:
+        """``t = 0`` before ``t += 0.5``: an int that compiled code keeps as a float.
+
+        ``0 * -3`` is 0, and ``0.0 * -3.0`` is -0.0.
+        """
+        kinds = {t.kind for t in result.types}
+        unsigned = result.low is not None and result.low >= 0 and not result.nan
+        if {Kind.INT, Kind.FLOAT} <= kinds and not (unsigned or result.nonzero):
+            fail(self.state, "the sign of a zero hangs on whether a value is an int or a float", at)
 
     def _joined(self, types: set[Scalar], at: ast.AST) -> Scalar:
         ordered = sorted(types, key=str)
@@ -268,13 +285,23 @@ class Arithmetic(ABC):
         if any(python) and not all(python):
             text = "a division whose operands are NumPy numbers in some iterations only"
             raise Unsupported(text, getattr(at, "lineno", None))
+        open_kinds = any({Kind.INT, Kind.FLOAT} <= {t.kind for t in v.types} for v in (left, right))
+        if op != "/" and open_kinds and not all(python):
+            # numpy.int64(7) % 0 is 0, and numpy.float64(7) % 0.0 is NaN
+            text = "a division by zero whose operands are ints in some iterations only"
+            raise Unsupported(text, getattr(at, "lineno", None))
         if all(python):
             self.state.division.python.append(right_node)
         else:
-            self.state.division.numpy.append((node or right_node, left_node, right_node, op))
+            self.state.division.numpy.append((node, left_node, right_node, op))
 
     def fits(self, value: Num, at: ast.AST) -> Num:
         """Python ints must stay within 64 bits; NumPy's wrap in both worlds."""
+        ints = any(t.kind is Kind.INT for t in value.also)
+        if value.type.kind is Kind.FLOAT and ints:
+            if not value.within(-EXACT_IN_FLOAT, EXACT_IN_FLOAT):
+                fail(self.state, "a variable is an int first and a float later", at)
+            return value
         if value.type == PY_INT or PY_INT in value.also:
             if not value.within(INT64_MIN, INT64_MAX):
                 text = ast.unparse(at) if isinstance(at, ast.expr) else "a Python int"
@@ -284,8 +311,6 @@ class Arithmetic(ABC):
                 high = INT64_MAX if value.high is None else min(value.high, INT64_MAX)
                 if value.type == PY_INT:
                     value = replace(value, low=low, high=high)
-            if value.type.kind is Kind.FLOAT and not value.within(-EXACT_IN_FLOAT, EXACT_IN_FLOAT):
-                fail(self.state, "a variable is an int first and a float later", at)
             return value
         limits = dtype_range(compiled(value.type)) if value.type.kind is Kind.INT else None
         if limits and not value.within(*limits):
@@ -319,6 +344,18 @@ class Arithmetic(ABC):
                     text = f"{name} is an int on one path and a {type_.kind} on another"
                     fail(self.state, text, at, "give it one type from the start")
         return result
+
+
+def _rounded(value: Num) -> Num:
+    """Bounds of a float as floats: 2**63 - 1 in an int64 array less 0.0 is 2**63."""
+    if value.type.kind is not Kind.FLOAT:
+        return value
+    try:
+        low = None if value.low is None else float(value.low)
+        high = None if value.high is None else float(value.high)
+    except OverflowError:
+        return replace(value, low=None, high=None)
+    return replace(value, low=low, high=high)
 
 
 def _sized(value: Num) -> Num:

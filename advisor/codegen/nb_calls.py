@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import math
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from ..loopnest.ir import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Kind, Nest, Scalar
@@ -120,12 +121,17 @@ def call(self: Evaluator, node: ast.Call) -> Value:
         raise Unsupported(f"{ast.unparse(node.func)}() has no compiled form here", node.lineno)
     match module:
         case "":
-            return _builtin(self, node, name, values, type_)
+            result = _builtin(self, node, name, values, type_)
         case "math":
-            return _math(self, node, name, values, type_)
+            result = _math(self, node, name, values, type_)
         case "numpy":
-            return _numpy(self, node, name, values, type_)
-    raise Unsupported(f"{ast.unparse(node.func)}() has no compiled form", node.lineno)
+            result = _numpy(self, node, name, values, type_)
+        case _:
+            raise Unsupported(f"{ast.unparse(node.func)}() has no compiled form", node.lineno)
+    # c = abs(c): a float as long as c is one, and a float64 later
+    several = {call_type(target.name, types) for types in product(*(v.types for v in values))}
+    also = frozenset(t for t in several if t is not None)
+    return replace(result, also=(result.also | also) - {result.type})
 
 
 def helper_of(self: Evaluator, path: str) -> ast.FunctionDef | None:
@@ -191,7 +197,7 @@ def _builtin(self: Evaluator, node: ast.Call, name: str, values: list[Num], type
 
 
 def _abs(self: Evaluator, node: ast.Call, value: Num, type_: Scalar) -> Num:
-    if value.type.kind is Kind.BOOL or value.also:
+    if value.type.kind is Kind.BOOL:
         raise Unsupported(f"`{ast.unparse(node)}` has no equal compiled form", node.lineno)
     if value.type.kind is Kind.COMPLEX:
         huge = value.high is None or value.high > 1e300

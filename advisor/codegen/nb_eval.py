@@ -242,10 +242,8 @@ class Evaluator(Arithmetic):
             if symbol is None:
                 text = f"`{ast.unparse(node)}` has no compiled form"
                 raise Unsupported(text, node.lineno)
-            type_ = self._compare_pair(
-                symbol, nodes[k], nodes[k + 1], values[k], values[k + 1], node
-            )
-            one = Num(type_, 0, 1)
+            self._compare_pair(symbol, nodes[k], nodes[k + 1], values[k], values[k + 1], node)
+            one = self._truth(symbol, values[k], values[k + 1])
             result = one if result is None else self._logic([result, one], node)
         assert result is not None
         return result
@@ -269,13 +267,25 @@ class Evaluator(Arithmetic):
             self._compare_pair("==", left, item, value, one, node)
         return Num(PY_BOOL, 0, 1)
 
+    @staticmethod
+    def _truth(op: str, left: Num, right: Num) -> Num:
+        """``s < k`` is a bool while s is a Python number, and numpy.bool once it is NumPy's."""
+        pairs = [(a, b) for a in left.types for b in right.types]
+        types = {found for a, b in pairs if (found := compare_type(op, a, b)) is not None}
+        main = compare_type(op, left.type, right.type)
+        assert main is not None
+        return Num(main, 0, 1, also=frozenset(types - {main}))
+
     def _compare_pair(
         self, op: str, left_node: ast.expr, right_node: ast.expr, left: Num, right: Num, at: ast.AST
-    ) -> Scalar:
+    ) -> None:
         type_ = compare_type(op, left.type, right.type)
         line = getattr(at, "lineno", None)
         if type_ is None:
             raise Unsupported(f"{left.type} {op} {right.type} is not defined", line)
+        if op not in ("==", "!=") and Kind.COMPLEX in (left.type.kind, right.type.kind):
+            # NumPy orders complex numbers, Python raises; numba knows neither
+            raise Unsupported(f"{left.type} {op} {right.type} orders complex numbers", line)
         names = {compiled(left.type), compiled(right.type)}
         for node, side, other in ((left_node, left, right), (right_node, right, left)):
             if side.type.is_python and compiled(other.type) == "float32":
@@ -292,7 +302,6 @@ class Evaluator(Arithmetic):
                 )
         if "uint64" in names and len(names) > 1:
             raise Unsupported(f"{left.type} {op} {right.type} has no exact compiled form", line)
-        return type_
 
     def _logic(self, values: list[Num], node: ast.expr) -> Num:
         """``and``/``or`` return one of their operands."""

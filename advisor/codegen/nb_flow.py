@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 
-from ..loopnest.ir import PY_INT, Kind
+from ..loopnest.ir import PY_INT, Kind, Scalar
 from ..loopnest.scope import dotted
 from .nb_calls import helper_of
 from .nb_eval import OPERATORS
 from .nb_growth import Growth
-from .nb_iterables import first_value
+from .nb_iterables import first_and_last
 from .nb_paths import as_load
 from .nb_refine import refine
-from .nb_state import fail
+from .nb_state import Stored, fail
 from .nb_values import (
     Items,
     Num,
@@ -84,8 +85,11 @@ class Flow(Growth):
                     self.bind(target, one, node, source)
                 return
         result = self.ev.value(value, sink)
-        for target in targets:
+        stored = [self._stored(t, result, lambda: self.ev.value(value)) for t in targets]
+        for target, noted in zip(targets, stored, strict=True):
             self.bind(target, result, node, value)
+            if noted is not None:
+                self._note(dotted(target) or "", target, noted)
 
     def _sink(self, target: ast.expr) -> str | None:
         """The dtype of the array an expression is stored to at once."""
@@ -134,8 +138,7 @@ class Flow(Growth):
         if isinstance(value, Num):
             value = replace(value, entry=False)
             if self.state.recording and not self.scope.helper:
-                seen = self.state.assigned_types.get(path, frozenset())
-                self.state.assigned_types[path] = seen | value.types
+                self._note(path, target, Stored(value.types))
             if value.form is None and (value.lows or value.highs):
                 form = self.state.bounded_symbol(path, value.lows, value.highs)
                 value = replace(value, form=form)
@@ -192,7 +195,45 @@ class Flow(Growth):
                 if isinstance(node.op, ast.Add)
                 else Num(added.type, _neg(added.high), _neg(added.low))
             )
+        noted = self._stored(node.target, result, lambda: self._augmented(node))
         self.bind(node.target, result, node, node.value)
+        if noted is not None:
+            self._note(path or "", node.target, noted)
+
+    def _augmented(self, node: ast.AugAssign) -> Value:
+        load, op = as_load(node.target), OPERATORS.get(type(node.op), "@")
+        old, added = self.ev.number(load), self.ev.number(node.value)
+        return self.ev.binary(None, op, load, node.value, old, added, None, node)
+
+    # ---------------------------------------------------------------- types
+    def _note(self, path: str, target: ast.expr, stored: Stored) -> None:
+        place = (target.lineno, target.col_offset)
+        self.state.stores.setdefault(path, {})[place] = stored
+
+    def _stored(
+        self, target: ast.expr, result: Value, compute: Callable[[], Value]
+    ) -> Stored | None:
+        """How the new type hangs on the old one: ``c += 1`` keeps it, ``c += a[i]`` does not."""
+        path = dotted(target)
+        old = self.scope.env.get(path or "")
+        if path is None or self.scope.helper or not self.state.recording:
+            return None
+        if not isinstance(old, Num) or not isinstance(result, Num) or not result.also:
+            return None
+        after: dict[Scalar, frozenset[Scalar]] = {}
+        self.state.quiet += 1
+        try:
+            for type_ in old.types:
+                self.scope.env[path] = replace(old, type=type_, also=frozenset())
+                new = compute()
+                if isinstance(new, Num):
+                    after[type_] = new.types
+        except Unsupported:
+            return None
+        finally:
+            self.scope.env[path] = old
+            self.state.quiet -= 1
+        return Stored(result.types, after)
 
     # ---------------------------------------------------------------- paths
     def _if(
@@ -228,8 +269,8 @@ class Flow(Growth):
         if self.state.assumption.trips and not sure:
             self.trip_guard(node)
             sure = True
-        first = self.firsts
-        self.firsts = {**first, **first_value(node)}
+        around = self.ends
+        self.ends = {**around, **first_and_last(node)}
 
         def head(recording: bool) -> bool:
             bind()
@@ -239,7 +280,7 @@ class Flow(Growth):
         try:
             return self.run_loop(node, head, lambda: True, sure=sure)
         finally:
-            self.firsts = first
+            self.ends = around
             del self.state.facts[facts:]
 
 

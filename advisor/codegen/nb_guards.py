@@ -36,7 +36,7 @@ class Guards:
     def ask(self, test: str, text: str, evidence: str) -> None:
         """A condition that was observed and is tested."""
         self.tests.append(test)
-        self.ledger.append(Condition(text, Basis.OBSERVED, evidence, guarded=True))
+        self.ledger.append(Condition(text, Basis.OBSERVED, evidence, guarded=True, test=test))
 
     def proved(self, text: str, evidence: str = "") -> None:
         """A condition the code proves."""
@@ -55,7 +55,7 @@ def guards(found: Analysed, names: Names, parallel: bool) -> Guards:
     """Everything that was only observed, as tests."""
     region = found.state.region
     result = Guards()
-    evidence = f"{region.observation.observed} entries" if region.observation else ""
+    evidence = ""  # how often it was seen is filled in for all rules alike
     arrays = {n: v for n, v in found.entry.items() if n in names.params and isinstance(v, View)}
     _array_types(result, region, arrays, names, evidence)
     _lists(result, found, arrays, names, evidence)
@@ -90,8 +90,16 @@ def _array_types(
         if len(params) == 1:
             text = test(params[0], names.numpy, kind, ndim)
         else:
-            text = f"all({test('a', names.numpy, kind, ndim)} for a in ({', '.join(params)}))"
+            a = _unused("a", names)
+            text = f"all({test(a, names.numpy, kind, ndim)} for {a} in ({', '.join(params)}))"
         result.ask(text, f"{_listed(paths)}: {dtype} array, {ndim}-D", evidence)
+
+
+def _unused(wanted: str, names: Names) -> str:
+    """A name for a comprehension that no input has: ``for k in (lo, hi, k)`` reads badly."""
+    while wanted in names.params.values():
+        wanted += "_"
+    return wanted
 
 
 def _allocated(region: Region, path: str) -> bool:
@@ -193,6 +201,8 @@ def _scalar_types(result: Guards, found: Analysed, names: Names, evidence: str) 
             continue
         if literal_of(region, path) is not None or proved_size(region, path):
             continue
+        if path in found.state.kept and path not in found.state.read:
+            continue  # only the loop in Python gets it
         if value.type == PY_INT:
             ints.append(param)
             continue
@@ -221,8 +231,8 @@ def _int_ranges(
         if len(params) == 1:
             test = f"type({params[0]}) is int and {low} <= {params[0]} <= 2**{bits}"
         else:
-            listed = ", ".join(params)
-            test = f"all(type(k) is int and {low} <= k <= 2**{bits} for k in ({listed}))"
+            listed, k = ", ".join(params), _unused("k", names)
+            test = f"all(type({k}) is int and {low} <= {k} <= 2**{bits} for {k} in ({listed}))"
         result.ask(test, f"{_listed(params)}: int within [{low}, 2**{bits}]", evidence)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import product
 
@@ -127,16 +127,19 @@ class Iterables(Loops):
         return bind, False
 
     def trip_guard(self, node: ast.For) -> None:
-        """The condition under which a loop runs in the first iteration of those around it.
+        """The condition under which a loop runs in every iteration of those around it.
 
-        One assignment is enough: a later inner loop that does not run leaves what was assigned.
+        Once is not enough: ``for i in range(n): s = 0; for j in range(i, m): s += a[j]`` leaves
+        an int where the inner loop does not run for the last i.
         """
         if not self.state.recording:
             return
-        test = trip_test(node, self.firsts)
+        test = trip_test(node, self.ends)
         names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)} if test else set()
-        if test is None or names & assigned_paths(self.state.region.loop) or self.scope.helper:
+        unknown = test is None or never_holds(test)
+        if unknown or names & assigned_paths(self.state.region.loop) or self.scope.helper:
             raise Unsupported("a loop that may not run decides a variable's type", node.lineno)
+        assert test is not None
         self.state.trip_guards.setdefault(ast.unparse(test))
 
     def _index(self, node: ast.For, start: Num, stop: Num, step: int) -> Callable[[], Num]:
@@ -216,39 +219,101 @@ def surely_runs(start: Num, stop: Num, step: int) -> bool:
     return start.low is not None and stop.high is not None and start.low > stop.high
 
 
-def first_value(node: ast.For) -> dict[str, ast.expr]:
-    """The first value of a loop's index, where the text shows it."""
+def first_and_last(node: ast.For) -> dict[str, tuple[ast.expr, ast.expr]]:
+    """The first and the last value of a loop's index that counts up, where the text shows them."""
     match node:
-        case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args)):
-            return {name: args[0] if len(args) > 1 else ast.Constant(0)}
+        case ast.For(
+            target=ast.Name(id=name),
+            iter=ast.Call(func=ast.Name(id="range"), args=[stop] | [_, stop] as args),
+        ):
+            first = args[0] if len(args) > 1 else ast.Constant(0)
         case ast.For(
             target=ast.Tuple(elts=[ast.Name(id=name), _]),
-            iter=ast.Call(func=ast.Name(id="enumerate")),
+            iter=ast.Call(func=ast.Name(id="enumerate"), args=[over]),
         ):
-            return {name: ast.Constant(0)}
-    return {}
+            first, stop = ast.Constant(0), ast.Call(ast.Name("len", ast.Load()), [over], [])
+        case _:
+            return {}
+    return {name: (first, ast.BinOp(stop, ast.Sub(), ast.Constant(1)))}
 
 
-def trip_test(node: ast.For, firsts: dict[str, ast.expr]) -> ast.expr | None:
-    """``0 < n``, ``0 + 1 < n``, ``len(a) > 0``; None where it cannot be asked at entry."""
+def trip_test(node: ast.For, ends: Mapping[str, tuple[ast.expr, ast.expr]]) -> ast.expr | None:
+    """``0 < n``, ``0 + 1 < n``, ``len(a) > 0``; None where it cannot be asked at entry.
 
-    class _Substitute(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.expr:
-            return firsts.get(name.id, name)
-
+    An index of a loop around is replaced by the value for which the loop runs least often.
+    """
     tested = node.iter
     match tested:
         case ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
             tested = inner
+    low: ast.expr = ast.Constant(0)
     match tested:
         case ast.Call(func=ast.Name(id="range"), args=[stop]):
-            left, op, right = stop, ast.Gt(), ast.Constant(0)
+            high, swapped = stop, True
         case ast.Call(func=ast.Name(id="range"), args=[start, stop]):
-            left, op, right = start, ast.Lt(), stop  # type: ignore[assignment]
+            low, high, swapped = start, stop, False
         case ast.Name() | ast.Attribute():
-            length = ast.Call(ast.Name("len", ast.Load()), [tested], [])
-            left, op, right = length, ast.Gt(), ast.Constant(0)
+            high, swapped = ast.Call(ast.Name("len", ast.Load()), [tested], []), True
         case _:
             return None
+    values: dict[str, ast.expr] = {}
+    for name, (first, last) in ends.items():
+        directions = (_direction(high, name), _direction(low, name))
+        if directions == (0, 0):
+            continue
+        if directions in ((1, 0), (0, -1), (1, -1)):
+            values[name] = first
+        elif directions in ((-1, 0), (0, 1), (-1, 1)):
+            values[name] = last
+        else:
+            return None
+
+    class _Substitute(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.expr:
+            return values.get(name.id, name)
+
+    left, op, right = (high, ast.Gt(), low) if swapped else (low, ast.Lt(), high)
     test = ast.Compare(left, [op], [right])
+    # through text, or two places would share a node
     return _Substitute().visit(ast.parse(ast.unparse(test), mode="eval").body)  # type: ignore[no-any-return]
+
+
+def _direction(node: ast.expr, name: str) -> int | None:
+    """1 if the expression grows with the name, -1 if it falls, 0 without it, else None."""
+    if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
+        return 0
+    match node:
+        case ast.Name():
+            return 1
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            one, two = _direction(left, name), _direction(right, name)
+            if one is None or two is None:
+                return None
+            two = -two if isinstance(op, ast.Sub) else two
+            return one + two if 0 in (one, two) else one if one == two else None
+    return None
+
+
+def never_holds(test: ast.expr) -> bool:
+    """``n - 1 + 1 < n``: ``for j in range(i + 1, n)`` does not run for the last i."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.Lt()], comparators=[right]):
+            terms = _linear(left, -1, _linear(right, 1, {}))
+        case ast.Compare(left=left, ops=[ast.Gt()], comparators=[right]):
+            terms = _linear(right, -1, _linear(left, 1, {}))
+        case _:
+            return False
+    return terms.pop("", 0) <= 0 and not any(terms.values())
+
+
+def _linear(node: ast.expr, factor: int, terms: dict[str, int]) -> dict[str, int]:
+    """Sums and differences as text of the term -> how often; constants under ``""``."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            sign = -1 if isinstance(op, ast.Sub) else 1
+            return _linear(right, sign * factor, _linear(left, factor, terms))
+        case ast.Constant(value=int() as value):
+            name, count = "", value
+        case _:
+            name, count = ast.unparse(node), 1
+    return {**terms, name: terms.get(name, 0) + factor * count}

@@ -13,8 +13,9 @@ from dataclasses import replace
 
 from ..loopnest.ir import PY_INT
 from ..loopnest.scope import dotted
+from ..loopnest.typing_rules import join
 from .nb_paths import LoopExits, Paths, Snapshot, assigned_paths, is_augmented
-from .nb_values import INT64_MAX, INT64_MIN, STEPS, Num, add
+from .nb_values import INT64_MAX, INT64_MIN, STEPS, Num, Unsupported, add, compiled
 
 
 class Loops(Paths):
@@ -48,6 +49,7 @@ class Loops(Paths):
             finished = [] if endless else [invariant]
         normal = self.merged([self.stripped(s, assigned) for s in finished], node)
         if normal is not None:
+            self._one_width(entry, normal, assigned, node)
             self.restore(normal)
             if leave() and self.block(node.orelse):
                 outs.append(self.snapshot())
@@ -58,6 +60,24 @@ class Loops(Paths):
             return False
         self.restore(after)
         return True
+
+    @staticmethod
+    def _one_width(
+        entry: Snapshot, after: Snapshot, assigned: set[str], node: ast.For | ast.While
+    ) -> None:
+        """Refuse what compiled code would keep in a wider type behind a loop that surely runs.
+
+        ``s = 0.5`` and ``for j in range(3): s = j``: Python has an int then, but compiled code
+        has one variable for both, a float, and computes with that from there on.
+        """
+        for name in sorted(assigned):
+            first, last = entry.env.get(name), after.env.get(name)
+            if not isinstance(first, Num) or not isinstance(last, Num):
+                continue
+            common = join(first.type, last.type)
+            if common is None or compiled(common) != compiled(last.type):
+                text = f"{name} is {first.type} before a loop and {last.type} after it"
+                raise Unsupported(text, node.lineno, "give it one type from the start")
 
     def _pass(
         self, node: ast.For | ast.While, head: Callable[[bool], bool]

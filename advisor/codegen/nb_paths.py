@@ -37,8 +37,8 @@ class Paths(ABC):
         self.state = evaluator.state
         self.exits: list[LoopExits] = []
         self.returns: list[Value | None] = []
-        self.firsts: dict[str, ast.expr] = {}
-        """First values of the indices of the loops around, where the text shows them."""
+        self.ends: dict[str, tuple[ast.expr, ast.expr]] = {}
+        """First and last values of the indices of the loops around, where the text shows them."""
 
     # ------------------------------------------------------------ plumbing
     def snapshot(self) -> Snapshot:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..loopnest.ir import Kind, Nest, Scalar
 from ..model import Basis, Condition, Region
 from .nb_analyse import Analysed
 from .nb_guards import type_name
-from .nb_parallel import only_exceeded
 from .nb_state import State
 from .nb_text import Names
-from .nb_values import Num
+from .nb_types import Flagged, Kept, Open, TypeAfter, type_after
+from .nb_values import Num, Unsupported, compiled
 
 
 class Results:
@@ -21,50 +23,53 @@ class Results:
     parallel: bool
 
     # --------------------------------------------------------------- results
+    def _type_after(self, path: str) -> TypeAfter | None:
+        return type_after(self.region, self.found, path)
+
+    def _refuse_unknown_types(self) -> None:
+        """Raise Unsupported where not even the kind of a result is known."""
+        for path in self.found.live_out:
+            if self._type_after(path) == Open(mixed=True):
+                value = self.found.env[path]
+                assert isinstance(value, Num)
+                held = " or ".join(sorted(map(str, value.types)))
+                text = f"{path} is {held} after the loop, as the data have it"
+                raise Unsupported(text, self.region.loop.lineno, "give it one type from the start")
+
     def _flavoured(self) -> bool:
         return any(self._flavour(n, n, None) != n for n in self.found.live_out)
 
-    def _flavour(self, path: str, text: str, names: Names | None) -> str:
+    def _flavour(
+        self, path: str, text: str, names: Names | None, flags: Mapping[str, str] | None = None
+    ) -> str:
         """The type of the original: compiled code returns Python numbers only."""
         value = self.found.env[path]
         assert isinstance(value, Num)
-        result = text
-        if not value.type.is_python:
-            result = f"{type_name(value.type, names.numpy if names else 'np')}({text})"
-        if names and value.also and (self._keeps_entry(path) or self._needs_flag(path)):
-            old = names.params[path]
-            if self._keeps_entry(path):
-                # Nothing exceeds NaN, which is not equal to itself either.
-                return f"{old} if {text} == {old} or {old} != {old} else {result}"
-            return f"{result} if {old}_set else {old}"
-        return result
-
-    def _undecided(self, path: str) -> bool:
-        """The type after the loop hangs on whether an iteration assigned it."""
-        value = self.found.env[path]
-        return isinstance(value, Num) and bool(value.also)
-
-    def _keeps_entry(self, path: str) -> bool:
-        """``worst = max(worst, d)``: the value at entry, with its type, if nothing exceeds it."""
-        entry, value = self.found.entry.get(path), self.found.env[path]
-        if not isinstance(entry, Num) or not isinstance(value, Num):
-            return False
-        assigned = self.state.assigned_types.get(path, frozenset()) - entry.types
-        return assigned == {value.type} and only_exceeded(self.region.loop, path)
+        numpy = names.numpy if names else "np"
+        after = self._type_after(path)
+        if after is None or isinstance(after, Open) or names is None:
+            type_ = value.type if after is None or isinstance(after, Open) else after.other
+            return _converted(text, type_, value, numpy)
+        old = names.params[path]
+        new = _converted(text, after.other, value, numpy)
+        if isinstance(after, Kept):
+            # Nothing exceeds NaN, which is not equal to itself either.
+            return f"{old} if {text} == {old} or {old} != {old} else {new}"
+        own = _converted(text, after.own, value, numpy) if after.changes else old
+        assert flags is not None
+        return f"{new} if {flags[path]} else {own}"
 
     def _needs_flag(self, path: str) -> bool:
         """``if near: energy += e[i]``: all assignments give one type, if there is one."""
-        value = self.found.env[path]
-        if not isinstance(value, Num) or not self._undecided(path) or self._keeps_entry(path):
-            return False
-        return self.state.assigned_types.get(path, frozenset()) == {value.type}
+        return isinstance(self._type_after(path), Flagged)
 
     def _result_names(self, returns: tuple[str, ...]) -> tuple[str, ...]:
         """Results whose old value is still needed get names of their own."""
         names = []
         for path, name in zip(self.found.live_out, returns, strict=True):
-            kept = self._keeps_entry(path) or self._needs_flag(path)
-            names.append(f"new_{name}" if kept and self._undecided(path) else name)
+            after = self._type_after(path)
+            kept = isinstance(after, Kept) or (isinstance(after, Flagged) and not after.changes)
+            names.append(f"new_{name}" if kept else name)
         return tuple(names)
 
     def _with_flavour(self, call: str, names: Names) -> str:
@@ -76,32 +81,44 @@ class Results:
         return f"the loop becomes {kernel}(), compiled by numba {how}"
 
     def _ledger(self) -> list[Condition]:
+        steps = "fewer than 2**46 steps, and elements: compiled code takes a day for them"
         found: list[Condition] = [
-            Condition("Python ints stay within 64 bits", Basis.PROVED, "ranges of all expressions")
+            Condition(
+                "Python ints stay within 64 bits",
+                Basis.PROVED,
+                "ranges of all expressions",
+                given=steps,
+            )
         ]
         if self.state.unchecked is None:
             found.append(Condition("every index is in bounds", Basis.PROVED, "symbolic bounds"))
         else:
             line = f"line {self.state.unchecked.lineno}"
             found.append(Condition("indices are checked by the compiled code", Basis.PROVED, line))
-        if any(v.kind is Kind.INT or v.kind is Kind.FLOAT for v in self._numpy_types()):
-            found.append(
-                Condition(
-                    "only NumPy's warnings (overflow, invalid value) are not shown",
-                    Basis.PROVED,
-                    "numba",
-                )
-            )
         for name in self.found.live_out:
-            if self._undecided(name) and not self._keeps_entry(name) and not self._needs_flag(name):
+            if isinstance(self._type_after(name), Open):
                 value = self.found.env[name]
                 assert isinstance(value, Num)
-                # d = 0.0 .. d = max(d, a[i]): float or float64, as the data have it
+                # d = 0.0 .. d = max(d, a[i], k): float or float64, as the data have it
                 text = f"{name} is {value.type} after the loop"
                 found.append(Condition(text, Basis.ASSUMED))
         return found
+
+    def _differences(self) -> tuple[str, ...]:
+        if any(v.kind is Kind.INT or v.kind is Kind.FLOAT for v in self._numpy_types()):
+            return ("NumPy's warnings (overflow, invalid value, division by zero) are not shown",)
+        return ()
 
     def _numpy_types(self) -> list[Scalar]:
         nest = self.region.nest
         assert isinstance(nest, Nest)
         return [a.element for a in nest.arrays.values() if not a.element.is_python]
+
+
+def _converted(text: str, type_: Scalar, value: Num, numpy: str) -> str:
+    """A compiled result as a number of the type."""
+    if not type_.is_python:
+        return f"{type_name(type_, numpy)}({text})"
+    if compiled(type_) == compiled(value.type):
+        return text
+    return f"{type_.kind}({text})"

@@ -85,6 +85,8 @@ class Scope:
         self.outer: dict[str, Value] = {}
         """Helpers: globals that were seen at the loop's entry."""
         self.locals = local_names(function)
+        self.unbound: frozenset[str] = frozenset()
+        """Names of the loop's scope that may have no value when it is reached."""
 
     # ------------------------------------------------------------- reading
     def lookup(self, path: str, node: ast.expr) -> Value | None:
@@ -109,7 +111,7 @@ class Scope:
                 self.need(path)
             return value
         root = path.partition(".")[0]
-        if path == root and root in self.locals:
+        if path == root and root in (self.locals | self.unbound):
             text = f"{path} may be read before it is assigned"
             raise Unsupported(text, node.lineno, "assign it before the loop")
         if root in self.locals or root in self.env:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -52,8 +52,18 @@ class Division:
 
     python: list[ast.expr] = field(default_factory=list)
     """ZeroDivisionError."""
-    numpy: list[tuple[ast.expr, ast.expr, ast.expr, str]] = field(default_factory=list)
-    """inf, nan or 0 and a warning: (node, left, right, op)."""
+    numpy: list[tuple[ast.expr | None, ast.expr, ast.expr, str]] = field(default_factory=list)
+    """inf, nan or 0 and a warning: (node, left, right, op); no node for ``x /= y``."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What one assignment does to the type of its variable."""
+
+    types: frozenset[Scalar]
+    """Types it may have then."""
+    after: Mapping[Scalar, frozenset[Scalar]] = field(default_factory=dict)
+    """The same, by the type the variable had before; empty where that was not asked."""
 
 
 @dataclass
@@ -79,8 +89,8 @@ class State:
     written: set[str] = field(default_factory=set)
     """Arrays stored to."""
     used_equal: set[frozenset[str]] = field(default_factory=set)
-    assigned_types: dict[str, frozenset[Scalar]] = field(default_factory=dict)
-    """Types that assignments in the loop give a variable."""
+    stores: dict[str, dict[tuple[int, int], Stored]] = field(default_factory=dict)
+    """Assignments of a variable in the loop, by the place of the target."""
     trips: dict[int, int] = field(default_factory=dict)
     """Most iterations of a ``for`` statement, by the numbers."""
     stored: dict[str, Num] = field(default_factory=dict)
@@ -107,6 +117,8 @@ class State:
     preamble: dict[str, ast.stmt] = field(default_factory=dict)
     """Constant tables whose defining statement is copied into the kernel."""
     trip_guards: dict[str, None] = field(default_factory=dict)
+    kept: dict[str, None] = field(default_factory=dict)
+    """Inputs that only the loop in Python needs, for when it does not run at all."""
     increments: dict[tuple[int, str], Num] = field(default_factory=dict)
     """What each ``x += e`` adds, by statement and name."""
     made: frozenset[str] = frozenset()

@@ -267,40 +267,41 @@ def replacement(source: Source, loop: ast.stmt, targets: Sequence[str], call: st
 
 
 def flag_edits(
-    source: Source, loop: ast.stmt, names: Sequence[str], params: Mapping[str, str]
+    source: Source, loop: ast.stmt, marks: Mapping[tuple[int, int], Sequence[str]]
 ) -> list[TextEdit]:
-    """``energy_set = True`` below every assignment of ``energy``."""
-    flags = {flag.rpartition("_set")[0]: flag for flag in names}
+    """``energy_set = True`` below assignments of ``energy``.
+
+    ``marks``: place of the assignment target (line, column) -> statements. The target of a ``for``
+    is marked at the start of the body.
+    """
     found = []
     for node in ast.walk(loop):
-        if not isinstance(node, ast.Assign | ast.AugAssign):
+        match node:
+            case ast.Assign(targets=targets):
+                pass
+            case ast.AugAssign(target=target) | ast.For(target=target):
+                targets = [target]
+            case _:
+                continue
+        assert isinstance(node, ast.Assign | ast.AugAssign | ast.For)
+        places = [
+            (t.lineno, t.col_offset)
+            for one in targets
+            for t in ast.walk(one)
+            if isinstance(t, ast.Name | ast.Attribute) and isinstance(t.ctx, ast.Store)
+        ]
+        statements = [text for place in places for text in marks.get(place, ())]
+        if not statements:
             continue
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in (t for one in targets for t in ast.walk(one)):
-            if not isinstance(target, ast.Name | ast.Attribute):
-                continue
-            path = dotted(target) or ""
-            flag = flags.get(params.get(path, path))
-            if flag is None or not isinstance(target.ctx, ast.Store):
-                continue
-            _, end = source.span(node)
-            line = source.lines[node.lineno - 1]
-            blank = line[: len(line) - len(line.lstrip())]
-            alone = len(blank.encode()) == node.col_offset
-            text = f"\n{blank}{flag} = True" if alone else f"; {flag} = True"
-            found.append(TextEdit(end, 3 * 10**9, end, text))
+        at = node.body[0] if isinstance(node, ast.For) else node
+        start, end = source.span(at)
+        line = source.lines[at.lineno - 1]
+        blank = line[: len(line) - len(line.lstrip())]
+        alone = len(blank.encode()) == at.col_offset
+        between = f"\n{blank}" if alone else "; "
+        text = between.join(statements)
+        if isinstance(node, ast.For):
+            found.append(TextEdit(start, -3 * 10**9, start, text + between))
+        else:
+            found.append(TextEdit(end, 3 * 10**9, end, between + text))
     return found
-
-
-def refuse_if_caught(function: ast.FunctionDef | None, loop: ast.stmt) -> None:
-    """Raise Unsupported where the function catches an exception of the loop and goes on.
-
-    ``try: for v in x: total += 1 / v`` .. ``except ZeroDivisionError: print(total)``: what the
-    kernel had added up by then is lost.
-    """
-    for node in ast.walk(function) if function is not None else ():
-        if isinstance(node, ast.Try) and any(
-            inner is loop for statement in node.body for inner in ast.walk(statement)
-        ):
-            text = "an exception in the loop is caught, and what it had computed is lost"
-            raise Unsupported(text, node.lineno)

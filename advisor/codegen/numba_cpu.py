@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import ast
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 
 from ..edits import PatchError
 from ..loopnest.affine import extent_of
@@ -19,11 +18,10 @@ from ..model import Edit, Exactness, Match, Refusal, Region
 from ..names import free_name, from_import_edit, import_edit
 from .nb_analyse import Analysed, analyse_region
 from .nb_growth import unread_lists
-from .nb_guards import Guards, guards, type_name
-from .nb_helpers import call_edits, helper_text, method_owners, method_tests
+from .nb_guards import Guards, guards
+from .nb_helpers import call_edits, helper_text, method_tests
 from .nb_lists import LIST_HELPERS
 from .nb_parallel import parallel_edits
-from .nb_results import Results
 from .nb_scope import observed
 from .nb_state import ARGUMENT, TextEdit
 from .nb_text import (
@@ -34,12 +32,13 @@ from .nb_text import (
     checked_helper,
     flag_edits,
     functions_block,
-    refuse_if_caught,
     replacement,
     top_level_statement,
     trailing_comments,
 )
+from .nb_types import Flagged
 from .nb_values import Num, Unsupported, View
+from .nb_wrapper import Signature, Wrapper
 
 log = logging.getLogger("gpuadvise.codegen")
 
@@ -78,20 +77,7 @@ def emit(region: Region, *, parallel: bool) -> Match | Refusal:
         )
 
 
-@dataclass(frozen=True)
-class _Signature:
-    """The kernel from outside."""
-
-    name: str
-    params: tuple[str, ...]
-    returns: tuple[str, ...]
-    flags: tuple[str, ...] = ()
-    """Whether the loop assigned the variable whose type hangs on it; returned then."""
-    lists: Mapping[str, str] = field(default_factory=dict)
-    """Lists that the loop appends to, returned last: parameter -> name of what came back."""
-
-
-class _Emission(Results):
+class _Emission(Wrapper):
     """One rewrite under way."""
 
     def __init__(self, region: Region, found: Analysed, parallel: bool) -> None:
@@ -107,20 +93,21 @@ class _Emission(Results):
     # -------------------------------------------------------------- pieces
     def match(self) -> Match:
         """The finished rewrite."""
-        if self._raises() and (self.found.live_out or self.state.grown):
-            refuse_if_caught(self.region.function, self.region.loop)
+        self._refuse_unknown_types()
         model = self._error_model()
         names = self._names()
         checks = guards(self.found, names, self.parallel)
+        if checks.tests or self._raises():
+            self._refuse_lost_state()
         for test in method_tests(self.state):
             checks.ask(test, f"{test}, whose methods are called", "the object seen")
         flagged = [n for n in self.found.live_out if self._needs_flag(n)]
         decorator = self._decorator(names, model)
-        kernel = _Signature(
+        kernel = Signature(
             self._free(f"_{self._owner()}_kernel"),
             (*self._kernel_params(names), *names.arguments.values()),
             tuple(names.params.get(n, n) for n in self.found.live_out),
-            tuple(self._free_param(f"{names.params.get(n, n)}_set", names.params) for n in flagged),
+            {n: self._free_param(f"{names.params.get(n, n)}_set", names.params) for n in flagged},
             {
                 (param := names.params[path]): self._free_param(f"new_{param}", names.params)
                 for path in self.state.grown
@@ -134,9 +121,10 @@ class _Emission(Results):
         call = f"{kernel.name}({', '.join([*names.params, *exponents])})"
         flavoured = (len(kernel.returns) > 1 and self._flavoured()) or bool(kernel.flags)
         kept = self._result_names(kernel.returns) != kernel.returns
-        if checks.tests or checks.before or flavoured or kept or kernel.lists:
-            wrapper, text = self._wrapper(kernel, names, checks, exponents)
-            parts.append(text)
+        wrapped = checks.tests or checks.before or flavoured or kept or kernel.lists
+        if wrapped or self._raises():
+            wrapper = self._free(f"_{self._owner()}_loops")
+            parts.append(self.wrapper(wrapper, kernel, names, checks, exponents))
             call = f"{wrapper}({', '.join([*names.params, *self._owners(names)])})"
             returned = call
         else:
@@ -155,20 +143,13 @@ class _Emission(Results):
             needs=frozenset({"numba"}),
             ledger=(*checks.ledger, *self._ledger()),
             exactness=Exactness.BITS,
+            differences=self._differences(),
         )
-
-    def _raises(self) -> bool:
-        """An exception may leave the kernel."""
-        state = self.state
-        return bool(state.may_raise or state.unchecked is not None or state.division.python)
-
-    def _owners(self, names: Names) -> list[str]:
-        """Objects that the loop in Python needs for their methods."""
-        return [o for o in method_owners(self.state) if o not in names.params]
 
     def _kernel_params(self, names: Names) -> list[str]:
         """Inputs of the kernel; a list that is only appended to starts empty there."""
-        return [p for path, p in names.params.items() if path not in unread_lists(self.state)]
+        left_out = unread_lists(self.state) | (set(self.state.kept) - set(self.state.read))
+        return [p for path, p in names.params.items() if path not in left_out]
 
     def _free(self, wanted: str) -> str:
         name = free_name(self.source, wanted, self.taken)
@@ -190,7 +171,7 @@ class _Emission(Results):
     def _names(self) -> Names:
         state = self.state
         params: dict[str, str] = {}
-        for path in (*state.read, *state.grown, *self._extra_symbols()):
+        for path in (*state.read, *state.grown, *state.kept, *self._extra_symbols()):
             if path in self.found.entry and path not in params:
                 wanted = path.rpartition(".")[2].lstrip("_") or "value"
                 params[path] = path if "." not in path else self._free_param(wanted, params)
@@ -266,7 +247,7 @@ class _Emission(Results):
             for node, left, right, op in division.numpy:
                 if op != "/" or not isinstance(node, ast.BinOp):
                     text = "divisions by zero of Python's and of NumPy's kind in one loop"
-                    raise Unsupported(text, node.lineno)
+                    raise Unsupported(text, right.lineno)
                 self.state.infix_call(node, left, right, "\0np.divide")
                 self.state.casts = True
             return "python"
@@ -331,7 +312,7 @@ class _Emission(Results):
             parts.append(f"{plain}\n{text}\n")
         return parts
 
-    def _kernel(self, kernel: _Signature, names: Names, decorator: str) -> str:
+    def _kernel(self, kernel: Signature, names: Names, decorator: str) -> str:
         loop = self.region.loop
         exponents = {ARGUMENT + key: name for key, name in names.arguments.items()}
         given = {**names.params, **exponents}
@@ -347,17 +328,27 @@ class _Emission(Results):
         lines = [decorator, f"def {kernel.name}({', '.join(kernel.params)}):"]
         lines.append(f'{LEVEL}"""{self._docstring()}"""')
         lines += [f"{LEVEL}{ast.unparse(s)}" for s in self.state.preamble.values()]
-        lines += [f"{LEVEL}{flag} = False" for flag in kernel.flags]
+        lines += [f"{LEVEL}{flag} = False" for flag in kernel.flags.values()]
         for param in kernel.lists:
             start = f"list({param})" if param in kernel.params else "[]"
             lines.append(f"{LEVEL}{param} = {start}")
-        edits += flag_edits(self.source, loop, kernel.flags, names.params)
+        edits += flag_edits(self.source, loop, self._marks(kernel))
         lines.append(body_text(self.source, loop, edits, names))
         lines += [f"{LEVEL}{line}" for line in trailing_comments(self.source, loop)]
-        returned = (*kernel.returns, *kernel.flags, *kernel.lists)
+        returned = (*kernel.returns, *kernel.flags.values(), *kernel.lists)
         if returned:
             lines.append(f"{LEVEL}return {', '.join(returned)}")
         return "\n".join(lines) + "\n"
+
+    def _marks(self, kernel: Signature) -> dict[tuple[int, int], list[str]]:
+        """Statements below assignments that decide a type."""
+        marks: dict[tuple[int, int], list[str]] = {}
+        for path, flag in kernel.flags.items():
+            after = self._type_after(path)
+            assert isinstance(after, Flagged)
+            for place, value in after.marks:
+                marks.setdefault(place, []).append(f"{flag} = {value}")
+        return marks
 
     def _docstring(self) -> str:
         function = self.region.function
@@ -369,90 +360,6 @@ class _Emission(Results):
             text += f"\n{LEVEL}which rounds otherwise.\n{LEVEL}"
         return text
 
-    def _wrapper(
-        self, kernel: _Signature, names: Names, checks: Guards, exponents: list[str]
-    ) -> tuple[str, str]:
-        name = self._free(f"_{self._owner()}_loops")
-        lines = [f"def {name}({', '.join([*names.params.values(), *self._owners(names)])}):"]
-        lines.append(
-            f'{LEVEL}"""Run the compiled loops where they are equal, else plain Python."""'
-        )
-        if checks.tests:
-            lines += self._fallback(kernel, names, checks)
-        lines += [LEVEL + line for line in checks.before]
-        arguments = [checks.arguments.get(p, p) for p in self._kernel_params(names)] + exponents
-        call = f"{kernel.name}({', '.join(arguments)})"
-        lines += self._call_lines(kernel, call, names, checks)
-        return name, "\n".join(lines) + "\n"
-
-    def _call_lines(self, kernel: _Signature, call: str, names: Names, checks: Guards) -> list[str]:
-        results = self._result_names(kernel.returns)
-        received = (*results, *kernel.flags, *kernel.lists.values())
-        if not received:
-            body = [call]
-        elif len(received) == 1 and not checks.after and received == kernel.returns:
-            return [f"{LEVEL}return {self._with_flavour(call, names)}"]
-        else:
-            body = [f"{', '.join(received)} = {call}"]
-        if self._raises() and checks.after:
-            # what was written before the exception stays written, as in Python
-            body = ["try:", *(LEVEL + b for b in body), "finally:"]
-            body += [LEVEL + line for line in checks.after]
-        else:
-            body += checks.after
-        body += self._extended(kernel, names)
-        if kernel.returns:
-            values = [
-                self._flavour(path, text, names)
-                for path, text in zip(self.found.live_out, results, strict=True)
-            ]
-            body.append(f"return {', '.join(values)}")
-        return [LEVEL + line for line in body]
-
-    def _extended(self, kernel: _Signature, names: Names) -> list[str]:
-        """Lines that append to the caller's lists what the kernel did to its own."""
-        lines = []
-        for path in self.state.grown:
-            param, value = names.params[path], self.found.entry[path]
-            assert isinstance(value, View)
-            new = kernel.lists[param] + (f"[len({param}):]" if param in kernel.params else "")
-            if not value.element.is_python:
-                dtype = type_name(value.element, names.numpy)
-                new = f"{names.numpy}.array({new}, dtype={dtype})"
-            lines.append(f"{param}.extend({new})")
-        return lines
-
-    def _fallback(self, kernel: _Signature, names: Names, checks: Guards) -> list[str]:
-        state = self.state
-        # With flags the kernel hands back more than the loop: if x[i] > limit: c += x[i]
-        returns_more = kernel.flags or state.grown
-        unchanged = not (state.edits or state.called or state.preamble or returns_more)
-        if len(checks.tests) == 1:
-            lines = [f"{LEVEL}if not ({checks.tests[0]}):"]
-        else:
-            lines = [f"{LEVEL}if not ("]
-            lines += [
-                f"{LEVEL * 2}{'' if k == 0 else 'and '}{_grouped(t)}"
-                for k, t in enumerate(checks.tests)
-            ]
-            lines.append(f"{LEVEL}):")
-        if unchanged and not self.parallel:
-            call = f"{kernel.name}.py_func({', '.join(names.params.values())})"
-            return [*lines, f"{LEVEL * 2}return {call}"]
-        returns: Sequence[str] = kernel.returns
-        edits = attribute_edits(self.source, self.region.loop, names.params)
-        if method_owners(self.state):
-            # methods look at the object itself: so must the loop around them
-            edits, returns = [], self.found.live_out
-        lines.append(body_text(self.source, self.region.loop, edits, names, by=2))
-        lines.append(f"{LEVEL * 2}return {', '.join(returns)}".rstrip())
-        return lines
-
 
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def _grouped(test: str) -> str:
-    """A test inside a chain of ``and``."""
-    return test if not isinstance(ast.parse(test, mode="eval").body, ast.IfExp) else f"({test})"

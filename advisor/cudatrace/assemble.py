@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..gpumodel import Place
 from . import records
-from .records import Place, Table, Trace
+from .records import Table, Trace
 
 if TYPE_CHECKING:
     from .callwalk import CallWalker

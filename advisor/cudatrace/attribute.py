@@ -15,59 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .records import DEVICE_TO_HOST, DIRECTIONS, MEMORIES, Place, Table, Trace
+from ..gpumodel import CopyWork, LineWork
+from .records import DEVICE_TO_HOST, DIRECTIONS, MEMORIES, Table, Trace
 
 NOWHERE = -1
 Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class CopyWork:
-    """Copies of one direction between two kinds of memory, by one line."""
-
-    direction: str
-    source: str
-    target: str
-    count: int
-    bytes: int
-    seconds: float
-    """On the device."""
-
-
-@dataclass(frozen=True)
-class LineWork:
-    """What one source line made the GPU do, and what that cost the host. Times in seconds."""
-
-    place: Place | None
-    """None: calls before the first line, or of threads at a time when no line ran."""
-    host: float
-    """Wall time during which the main thread was at this line."""
-    calls: int
-    api: float
-    """In recorded CUDA calls."""
-    kernels: int
-    gpu: float
-    """Of kernels, memsets and copies on the device, added up."""
-    kernel_time: float
-    names: Mapping[str, tuple[int, float]]
-    """Kernel name -> count, seconds."""
-    copies: tuple[CopyWork, ...]
-    syncs: int
-    """Calls that do nothing but wait."""
-    sync_wait: float
-    copy_waits: int
-    """Copies in which the host waited for work that had to come before them."""
-    copy_wait: float
-    allocations: int
-    frees: int
-    memory_api: float
-    idle: float
-    """Time in which the main thread was at this line and the device had nothing to do."""
-
-    @property
-    def waited(self) -> float:
-        """Seconds in which the CPU waited for the GPU, in synchronisations and in copies."""
-        return self.sync_wait + self.copy_wait
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from ..errors import UserError
 from ..failures import failed_run
+from ..gpumodel import LineWork
 from ..journey import check_output
 from ..model import Stopped
 from ..observe.bare import real_run
@@ -20,7 +21,7 @@ from ..observe.sandbox import Sandbox
 from ..progress import Stages
 from ..target import read_sources, resolve
 from . import chrome
-from .attribute import LineWork, attribute
+from .attribute import attribute
 from .report import TraceReport, render
 from .summaries import summaries
 from .traced import trace_run

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..gpumodel import Place
+
 Table = npt.NDArray[Any]
 
 LINES = np.dtype([("time", "u8"), ("thread", "u4"), ("place", "i4")])
@@ -102,15 +104,6 @@ MEMORIES: Mapping[int, str] = {
 """CUPTI's ``CUpti_ActivityMemoryKind``."""
 HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
 PAGEABLE, PINNED = 1, 2
-
-
-@dataclass(frozen=True, order=True)
-class Place:
-    """A source line of the user's, and the function it is in."""
-
-    file: str
-    line: int
-    function: str
 
 
 @dataclass(frozen=True)

@@ -11,56 +11,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from ..gpumodel import DeviceSamples, Sample
+
 PERIOD = 0.05
 """Seconds between two samples. NVML's own utilisation covers the last 1/6 s to 1 s (NVML API
 reference, ``nvmlUtilization_t``), so more would show nothing new; memory and power do change."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One reading of one device."""
-
-    time: float
-    """Seconds since sampling began."""
-    gpu: int
-    """Percent of the last sample period in which a kernel ran."""
-    memory_bus: int
-    """Percent of the last sample period in which device memory was read or written."""
-    used: int
-    """Bytes of device memory in use, by everybody."""
-    power: float
-    """Watt."""
-    temperature: int
-    """Degrees Celsius."""
-    clock: int
-    """SM clock, MHz."""
-    memory_clock: int
-    """MHz."""
-
-
-@dataclass(frozen=True)
-class DeviceSamples:
-    """All readings of one device."""
-
-    name: str
-    memory: int
-    """Bytes."""
-    samples: tuple[Sample, ...]
-
-    @property
-    def mean_use(self) -> float:
-        """Mean GPU utilisation, percent."""
-        return sum(s.gpu for s in self.samples) / max(1, len(self.samples))
-
-    @property
-    def peak_memory(self) -> int:
-        """Bytes."""
-        return max((s.used for s in self.samples), default=0)
-
-    @property
-    def peak_power(self) -> float:
-        """Watt."""
-        return max((s.power for s in self.samples), default=0.0)
 
 
 @dataclass(frozen=True)

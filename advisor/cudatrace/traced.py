@@ -6,11 +6,12 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..gpumodel import Place
 from ..model import RunResult, Target
 from ..observe.plan import RunPlan, plan_to_json
 from ..observe.sandbox import Sandbox
 from ..observe.userfiles import user_files
-from .records import Place, Trace, load
+from .records import Trace, load
 from .sampling import Sampler, Samples
 
 SESSION = "gpuadvise.cudatrace.session"

@@ -19,6 +19,7 @@ from ..model import (
 )
 from .hotspots import MIN_SHARE
 from .program import Call, Loop, Program, Scope
+from .signatures import with_one_signature
 
 NOT_REACHED = "the loop was not reached while it was observed"
 
@@ -41,7 +42,7 @@ def regions(
     known = {(site.file, site.line, site.qualname): site for site in sites if not site.is_function}
     chains: list[tuple[Region, ...]] = []
     for scope in program.scopes:
-        if scope.compiled or isinstance(scope.node, ast.AsyncFunctionDef):
+        if scope.compiled:
             continue
         for path in _paths(scope, shares, min_share):
             chain: list[Region] = []
@@ -98,11 +99,18 @@ def _region(
     function = scope.node if isinstance(scope.node, ast.FunctionDef) else None
     helpers: Mapping[str, ast.FunctionDef] = {}
     nest: Nest | Refusal = Refusal(NOT_REACHED, loop.lineno)
-    if observation is not None and observation.observed > 0:
+    if isinstance(scope.node, ast.AsyncFunctionDef):
+        nest = _in_coroutine(scope, loop)
+    elif observation is not None and observation.observed > 0:
+
+        def lowered(seen: SiteObservation) -> Nest | Refusal:
+            functions = _helpers(program, seen)
+            return lower(
+                loop, source=source, function=function, observation=seen, functions=functions
+            )
+
+        observation, nest = with_one_signature(observation, lowered, loop)
         helpers = _helpers(program, observation)
-        nest = lower(
-            loop, source=source, function=function, observation=observation, functions=helpers
-        )
     return Region(
         site=site,
         source=source,
@@ -114,6 +122,16 @@ def _region(
         observation=observation,
         nest=nest,
         functions=helpers,
+    )
+
+
+def _in_coroutine(scope: Scope, loop: Loop) -> Refusal:
+    """Other tasks run at every ``await``, and may see or change what the loop works on."""
+    return Refusal(
+        f"the loop is in the coroutine {scope.qualname} (async def, line {scope.line}), "
+        "which other tasks may interrupt",
+        loop.lineno,
+        "move the loop into a plain function without await and call that",
     )
 
 

@@ -40,6 +40,11 @@ def live_after(
     return flow.found | always
 
 
+def read_before_assigned(loop: ast.For | ast.While) -> Names:
+    """Names whose value at the loop's entry it may read, those of nested functions included."""
+    return _Flow(loop).transfer(loop, _NOTHING) | _captured(loop)
+
+
 def _introspects(scope: ast.AST) -> bool:
     names = _INTROSPECTION | ({"globals"} if isinstance(scope, ast.Module) else set())
     return any(

@@ -169,7 +169,11 @@ class _Lowered:
         state.check_lists(self.loop.lineno)
         root = produced[-1]
         if len(produced) != 1 or not isinstance(root, For | While):
-            raise Stop("the loop's bounds need statements of their own", self.loop.lineno)
+            raise Stop(
+                "the loop changes what its own bounds are made of, or calls a helper for them",
+                self.loop.lineno,
+                "put the bound into a variable before the loop",
+            )
         return root
 
     @cached_property

@@ -286,7 +286,7 @@ class AssignmentLowering(ExpressionLowering):
                 raise Stop(
                     f"the list {view.array} holds {element} and is given {value.type}",
                     node.lineno,
-                    f"fill the list with {value.type} values from the start",
+                    _one_type(view.array, element, value.type),
                 )
         self.written.add(view.array)
         return [Store(node.lineno, node, view.array, view.prefix, value)]
@@ -309,3 +309,14 @@ class AssignmentLowering(ExpressionLowering):
 def place(line: int) -> ast.stmt:
     """A stand-in node for statements that have none of their own in the text."""
     return ast.Pass(lineno=line, col_offset=0, end_lineno=line, end_col_offset=0)
+
+
+def _one_type(array: str, element: Scalar, value: Scalar) -> str:
+    """What makes a list hold one type only."""
+    if element.is_python and not value.is_python and element.kind is value.kind:
+        return f"convert with {element.kind}() before it is stored"
+    if element.kind is Kind.INT and value.kind is Kind.FLOAT:
+        return f"fill {array} with 0.0 instead of 0"
+    if element.kind is Kind.FLOAT and value.kind is Kind.INT:
+        return "store a float: 0.0 instead of 0"
+    return f"store {element} values only"

@@ -265,4 +265,6 @@ def described(info: ValueInfo) -> str:
     """What was seen, in words."""
     if info.kind == "mixed":
         return "of different types"
+    if info.type_name == "property":
+        return "a property, which may do anything when it is read"
     return info.type_name.removeprefix("builtins.")

@@ -120,6 +120,37 @@ def local_names(function: ast.FunctionDef | None) -> frozenset[str]:
     return (stored_names(function) | frozenset(parameters(function))) - declared(function)
 
 
+def assigned_from_outside(tree: ast.Module) -> frozenset[str]:
+    """Attributes that a file assigns on imported modules and classes; ``"*"`` for unknown names.
+
+    ``physics.DT = 0.01``, ``setattr(physics, "DT", 0.01)``, ``sys.modules[__name__].DT = 0.01``.
+    """
+    imported = {
+        (alias.asname or alias.name).split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=value, attr=attr, ctx=ast.Store() | ast.Del()):
+                if _root_name(value) in imported:
+                    found.add(attr)
+            case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[value, name, *_]):
+                if _root_name(value) in imported:
+                    text = name.value if isinstance(name, ast.Constant) else "*"
+                    found.add(text if isinstance(text, str) else "*")
+    return frozenset(found)
+
+
+def _root_name(node: ast.expr) -> str | None:
+    """``sys`` of ``sys.modules[__name__].grid``."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
 def targets_of(statement: ast.stmt) -> Iterator[ast.expr]:
     """The assignment targets of a simple statement."""
     match statement:
@@ -149,6 +180,9 @@ class Module:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 for name in declared(node):
                     counts[name] = counts.get(name, 0) + 2  # rebound at any time
+        outside = assigned_from_outside(tree) | frozenset(self.source.rebound)
+        for name in counts if "*" in outside else outside & set(counts):
+            counts[name] += 2
         return counts
 
     @cached_property

@@ -35,7 +35,8 @@ MEMORY = 0.25
 """Share of the free memory that the program may take and still be copied: a holder can come to
 own a copy of every page that the program writes to later."""
 
-_NUMBERS = frozenset((bool, int, float))
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set))
+"""Types that no attributes are looked for in: most arguments are of one of them."""
 
 
 class HolderPolicy:
@@ -49,6 +50,8 @@ class HolderPolicy:
         self.held: list[str] = []
         self.signatures: set[object] = set()
         self.largest = 0.0
+        self.counts: dict[str, float] = {}
+        """Largest integer seen of each name."""
         self.next_late = 10
 
     def consider_call(self, entry: int, frame: types.FrameType) -> bool:
@@ -106,9 +109,10 @@ class HolderPolicy:
 
     def choose(self, entry: int, values: Mapping[str, Any]) -> str | None:
         """The reason to hold this entry, or None; takes note of what it saw."""
-        size = size_of(values)
+        size = elements_of(values)
         signature = signature_of(values)
         is_new = signature not in self.signatures
+        grown = self._grown(values)
         if entry == 1:
             self.signatures.add(signature)
             self.largest = size
@@ -117,7 +121,7 @@ class HolderPolicy:
             self.signatures.add(signature)
             self.largest = max(self.largest, size)
             return "signature" if self._room("signature") else None
-        if size >= GROWTH * max(self.largest, 1.0):
+        if size >= GROWTH * max(self.largest, 1.0) or (grown and size >= self.largest):
             self.largest = size
             return "largest" if self._room("largest") else None
         if entry >= self.next_late:
@@ -125,6 +129,19 @@ class HolderPolicy:
                 self.next_late *= 10
             return "late" if self._room("late") else None
         return None
+
+    def _grown(self, values: Mapping[str, Any]) -> bool:
+        """Whether an integer is much larger than it ever was under its name.
+
+        Counter-example: ``draw(123456789, 5)``, then ``draw(1, 20000)``: taken together, the seed
+        of the first call hides that the second one takes 4000 times as long.
+        """
+        grown = False
+        for name, value in values.items():
+            count = _count(value)
+            if count >= GROWTH * max(self.counts.get(name, 0.0), 1.0):
+                grown, self.counts[name] = True, count
+        return grown
 
     def _room(self, reason: str) -> bool:
         replaces = reason in self.held and reason != "signature"
@@ -158,13 +175,26 @@ def _type_of(value: Any, depth: int) -> object:
 
 def size_of(values: Mapping[str, Any]) -> float:
     """A rough measure of the work of a call: elements of its arrays, and its integers."""
+    return elements_of(values) + sum(map(_count, values.values()))
+
+
+def elements_of(values: Mapping[str, Any]) -> float:
+    """Elements of arrays and lists, those of plain objects' attributes too."""
     return sum(_size(value, 1) for value in values.values())
+
+
+def _count(value: Any) -> float:
+    """An integer that may be a trip count; those of an object's attributes are summed."""
+    if type(value) is int:
+        return min(float(abs(value)) if abs(value) < 1 << 62 else 0.0, 1e12)
+    members = _members(value)
+    if not members:
+        return 0.0
+    return float(sum(min(abs(n), 10**12) for n in members.values() if type(n) is int))
 
 
 def _size(value: Any, depth: int) -> float:
     kind = type(value)
-    if kind is int:
-        return min(float(abs(value)) if abs(value) < 1 << 62 else 0.0, 1e12)
     numpy = numpy_of_program()
     if numpy is not None and issubclass(kind, numpy.ndarray):
         return float(value.size)
@@ -181,14 +211,26 @@ def _nests(value: Any) -> bool:
 
 
 def _members(value: Any) -> dict[str, Any] | None:
-    """The instance dictionary of a plain object, if it is small; never computed."""
-    if issubclass(type(value), types.ModuleType | type | types.FunctionType):
+    """The attributes that a plain object stores, if they are few; never computed."""
+    kind = type(value)
+    if kind in _PLAIN or issubclass(kind, types.ModuleType | type | types.FunctionType):
         return None
     try:
         members = object.__getattribute__(value, "__dict__")
     except (AttributeError, TypeError):
-        return None
+        members = _slots(value, kind)
     return members if type(members) is dict and 0 < len(members) <= 50 else None
+
+
+def _slots(value: Any, kind: type) -> dict[str, Any]:
+    """What is in the slots of an object; ``__slots__`` itself may be anything."""
+    found: dict[str, Any] = {}
+    for base in type.__getattribute__(kind, "__mro__"):
+        for name, member in type.__getattribute__(base, "__dict__").items():
+            if type(member) is types.MemberDescriptorType and len(found) <= 50:
+                with contextlib.suppress(AttributeError):  # nothing was assigned to it
+                    found[name] = member.__get__(value, kind)
+    return found
 
 
 class Holders:

@@ -9,20 +9,24 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from ..model import SiteObservation, ValueInfo
-from .holders import HolderPolicy
+from ..model import SiteObservation
+from .gather import NUMBERS, Gathered, helped
+from .holders import HolderPolicy, size_of
 from .instrument import LoopHooks
-from .lookup import COMPUTED, MISSING, helper_values, resolve
+from .lookup import resolve
 from .plan import SitePlan
-from .sharing import aliases, quick_aliases
-from .values import describe, merge, numpy_of_program, same_number
+from .sharing import quick_aliases
+from .values import numpy_of_program
 
 ALWAYS = 3
 """The first entries are looked at whatever it costs."""
+EARLY = 30
+"""Entries up to here are looked at as long as all looking takes little of the run: a function that
+is called five times, for a microsecond each, is seen with all its types."""
 SHARE = 0.1
 """Share of the run that all looking together may take before full looks are left out."""
 LIGHT_SHARE = 0.02
@@ -30,72 +34,24 @@ LIGHT_SHARE = 0.02
 MAX_SIGNATURES = 64
 """After so many changes of types and shapes a further change is no reason to look."""
 
-_NUMBERS = frozenset((bool, int, float))
 
-
-@dataclass
-class Seen:
-    """What was seen of one name so far."""
-
-    info: ValueInfo | None = None
-    numbers: dict[type, list[Any]] = field(default_factory=dict)
-    """Per type of number: smallest, largest, whether constant, whether NaN was seen."""
-
-    def number(self, kind: type, value: Any) -> None:
-        """Take in one Python number; the hot path, so without a ``ValueInfo``."""
-        entry = self.numbers.get(kind)
-        if entry is None:
-            self.numbers[kind] = [value, value, True, False]
-            if value != value:
-                self.numbers[kind] = [None, None, False, True]
-            return
-        if value != value:
-            entry[2], entry[3] = False, True
-        elif entry[0] is None:
-            entry[0] = entry[1] = value
-        else:
-            if entry[2] and not same_number(entry[0], value):
-                entry[2] = False
-            if value < entry[0]:
-                entry[0] = value
-            elif value > entry[1]:
-                entry[1] = value
-
-    def add(self, info: ValueInfo) -> None:
-        """Take in any other value."""
-        self.info = info if self.info is None else merge(self.info, info)
-
-    def result(self) -> ValueInfo | None:
-        """Everything seen, merged."""
-        merged = self.info
-        for kind, (low, high, constant, has_nan) in self.numbers.items():
-            info = replace(
-                ValueInfo(kind.__name__, f"builtins.{kind.__name__}"),
-                minimum=int(low) if kind is bool else low,
-                maximum=int(high) if kind is bool else high,
-                constant=constant,
-                has_nan=has_nan,
-            )
-            merged = info if merged is None else merge(merged, info)
-        return merged
-
-
-def light(value: Any) -> object:
-    """A cheap signature of type, dtype and shape: what a compiled version would depend on."""
+def light(value: Any) -> tuple[object, object]:
+    """Cheap signatures of type and of shape: what a compiled version would depend on."""
     kind = type(value)
     if kind is list or kind is tuple:
         if not value:
             return kind, 0
         first = value[0]
         if type(first) is list or type(first) is tuple:
-            return kind, len(value), type(first), len(first), type(first[0]) if first else None
-        return kind, len(value), type(first)
+            inner = type(first[0]) if first else None
+            return (kind, type(first), inner), (len(value), len(first))
+        return (kind, type(first)), len(value)
     numpy = numpy_of_program()
     if numpy is not None and kind is numpy.ndarray:
-        return value.dtype, value.shape, value.strides, value.flags.writeable
+        return (value.dtype, value.ndim), (value.shape, value.strides, value.flags.writeable)
     if kind is types.FunctionType:
-        return kind, id(value.__code__)
-    return kind
+        return (kind, id(value.__code__)), 0
+    return kind, 0
 
 
 @dataclass
@@ -181,6 +137,8 @@ class _Counted:
         self.last_entry, self.last_end = entry, end
         if entry < ALWAYS:
             return 1
+        if entry < EARLY and self.recorder.cost <= SHARE * self.recorder.elapsed():
+            return 1
         return max(1, min(int(cost / LIGHT_SHARE / per_entry), entry))
 
     def look(self, frame: types.FrameType, entry: int) -> None:
@@ -200,23 +158,25 @@ class LoopSite(_Counted):
     ) -> None:
         super().__init__(plan, recorder, holder)
         self.chains = chains
-        self.observed = 0
+        self.gathered = Gathered()
         self.next_full = ALWAYS + 1
         self.full_cost = 0.0
-        self.seen: dict[str, Seen] = {}
-        self.poisoned: set[str] = set()
+        self.last_look = 0
         self.signatures: set[object] = set()
-        self.aliases: set[tuple[str, str]] = set()
 
     def look(self, frame: types.FrameType, entry: int) -> None:
         """Light look at every name; a full one where it is due and affordable."""
         found = resolve(self.chains, frame.f_locals, frame.f_globals)
-        signature = self._light(found)
+        key, shapes = self._light(found)
+        signature = key, shapes
         is_new = signature not in self.signatures and len(self.signatures) < MAX_SIGNATURES
         if entry <= ALWAYS or ((is_new or entry >= self.next_full) and self._affordable()):
             self.signatures.add(signature)
             self.next_full = max(self.next_full, 2 * entry)
-            self._full(found, frame)
+            self._full(key, found, frame)
+        since = entry - self.last_look
+        self.last_look = entry
+        self.gathered.passing(key, found, since, since * size_of(found))
         if self.holder is not None:
             begin = perf_counter()
             if self.holder.consider_statement(entry, frame, found):
@@ -225,92 +185,30 @@ class LoopSite(_Counted):
     def _affordable(self) -> bool:
         return self.recorder.cost + self.full_cost <= SHARE * self.recorder.elapsed()
 
-    def _light(self, found: Mapping[str, Any]) -> object:
-        signature: list[object] = []
-        for name, value in found.items():
+    def _light(self, found: Mapping[str, Any]) -> tuple[object, object]:
+        """The types of all names, and the shapes and overlaps that go with them."""
+        kinds: list[object] = [tuple(found)]
+        shapes: list[object] = []
+        for value in found.values():
             kind = type(value)
-            if kind in _NUMBERS:
-                entry = self.seen.get(name)
-                if entry is None:
-                    entry = self.seen[name] = Seen()
-                entry.number(kind, value)
-                signature.append(kind)
+            if kind in NUMBERS:
+                kinds.append(kind)
             else:
-                signature.append(light(value))
-        signature.append(quick_aliases(found))
-        return tuple(signature)
+                of_type, of_shape = light(value)
+                kinds.append(of_type)
+                shapes.append(of_shape)
+        shapes.append(quick_aliases(found))
+        return tuple(kinds), tuple(shapes)
 
-    def _full(self, found: dict[str, Any], frame: types.FrameType) -> None:
+    def _full(self, key: object, found: dict[str, Any], frame: types.FrameType) -> None:
         begin = perf_counter()
-        self.observed += 1
-        for name, value in found.items():
-            self._add(name, value)
-        helped = dict(found)
-        for name, value in self._helpers(found, frame):
-            self._add_helper(name, value, helped)
-        self.aliases.update(aliases(helped))
+        more = helped(found, frame.f_locals, frame.f_globals, self.recorder.user_files)
+        self.gathered.full(key, found, more)
         self.full_cost = perf_counter() - begin
-
-    def _add(self, name: str, value: Any) -> None:
-        if type(value) in _NUMBERS:
-            return  # taken in by the light look
-        info = ValueInfo("object", "builtins.property") if value is COMPUTED else describe(value)
-        self.seen.setdefault(name, Seen()).add(info)
-
-    def _helpers(self, found: Mapping[str, Any], frame: types.FrameType) -> list[tuple[str, Any]]:
-        values: list[tuple[str, Any]] = []
-        for name, value in found.items():
-            if type(value) is types.FunctionType:
-                values += helper_values(name, value, self.recorder.user_files)
-        chains = dict.fromkeys(name for name, value in values if value is MISSING)
-        own = resolve(_with_bases(chains), frame.f_locals, frame.f_globals)
-        return [(n, v) for n, v in values if v is not MISSING] + list(own.items())
-
-    def _add_helper(self, name: str, value: Any, found: dict[str, Any]) -> None:
-        """A global that only a helper reads.
-
-        Counter-example: ``n = 5`` in the loop's function, ``n = 7`` in the module of the helper:
-        one name, two values. Then nothing is claimed of it.
-        """
-        if name not in found:
-            found[name] = value
-            if type(value) in _NUMBERS:
-                self.seen.setdefault(name, Seen()).number(type(value), value)
-            else:
-                self._add(name, value)
-        elif not _same_object(found[name], value):
-            self.poisoned.add(name)
 
     def result(self) -> SiteObservation:
         """What is known of the site at the end."""
-        values: dict[str, ValueInfo] = {}
-        for name, seen in self.seen.items():
-            info = seen.result()
-            if info is not None:
-                values[name] = info
-        for name in self.poisoned:
-            values[name] = ValueInfo("mixed", "two values of one name")
-        return SiteObservation(
-            entries=self.entries(),
-            observed=self.observed,
-            values=values,
-            aliases=tuple(sorted(self.aliases)),
-        )
-
-
-def _with_bases(chains: Mapping[str, None]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for chain in chains:
-        parts = chain.split(".")
-        for count in range(1, len(parts) + 1):
-            found.setdefault(".".join(parts[:count]))
-    return tuple(found)
-
-
-def _same_object(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    return type(a) is type(b) and type(a) in _NUMBERS and bool(a == b)
+        return self.gathered.result(self.entries())
 
 
 class FunctionSite(_Counted):

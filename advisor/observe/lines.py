@@ -9,7 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..model import Exited, LineTime, RunEnd, Site, SiteObservation, Stopped, Target, ValueInfo
+from ..model import (
+    Exited,
+    LineTime,
+    RunEnd,
+    RunResult,
+    Site,
+    SiteObservation,
+    Stopped,
+    Target,
+    ValueInfo,
+)
 from .instrument import MODULE, function_names
 from .plan import FilePlan, RunPlan, SitePlan, plan_to_json
 from .records import observation_from_json
@@ -35,6 +45,8 @@ class LinesResult:
     """The run did not reach its own end, or its records were lost."""
     notes: tuple[str, ...]
     ended: RunEnd
+    run: RunResult | None = None
+    """The run itself: what it wrote is what the program writes."""
 
 
 def observe_lines(
@@ -79,7 +91,7 @@ def observe_lines(
         limit=None if limit is None else limit + GRACE,
         stdin=stdin,
     )
-    return read_records(box, out, result.end, limit)
+    return replace(read_records(box, out, result.end, limit), run=result)
 
 
 def make_plan(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..model import Machine
+from .landlock import abi
 
 REPORTED = ("numpy", "numba", "scipy", "cupy", "torch", "scalene", "line_profiler")
 REQUIRED = ("scalene", "line_profiler", "numpy", "numba", "rich", "typer")
@@ -214,7 +215,7 @@ def gpus() -> tuple[str, ...]:
 # ------------------------------------------------------------ doctor
 def checks() -> tuple[Check, ...]:
     """Everything the tool needs or could use, each tried. Takes seconds: packages are imported."""
-    plain: tuple[Callable[[], Check], ...] = (_python, _cpu, _memory, _temporary, _fork)
+    plain: tuple[Callable[[], Check], ...] = (_python, _cpu, _memory, _temporary, _fork, _writes)
     found = [check() for check in plain]
     found += [_required(name) for name in REQUIRED]
     found.append(_driver())
@@ -258,6 +259,18 @@ def _fork() -> Check:
         "Process copies",
         "optional",
         "no fork on this system: rewrites are tried by whole-script runs only",
+    )
+
+
+def _writes() -> Check:
+    version = abi()
+    if version:
+        words = f"Landlock {version}: trial runs and what they start write in scratch folders only"
+        return Check("Isolation", "ok", words)
+    return Check(
+        "Isolation",
+        "optional",
+        "no Landlock on this system: writes of other programs and C libraries are not held back",
     )
 
 

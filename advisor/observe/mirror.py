@@ -23,7 +23,7 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .trees import (
@@ -57,7 +57,7 @@ class Limits:
 
     file_bytes: int = 32 << 20
     total_bytes: int = 512 << 20
-    files: int = 20_000
+    files: int = 10_000
     seconds: float = 3.0
     links: int = 4_000
     """Entries of one ancestor that are linked."""
@@ -156,7 +156,12 @@ class Mirror:
             return
         self._open_ancestors(real)
         limits = SMALL if self._is_wide(real) else self.limits
-        self._copy_tree(real, limits)
+        self._copy_tree(real, self._fitting(limits))
+
+    def _fitting(self, limits: Limits) -> Limits:
+        """No more than a quarter of the free disk: there are two copies, and runs write as well."""
+        free = shutil.disk_usage(self.base).free
+        return replace(limits, total_bytes=min(limits.total_bytes, free // 4))
 
     @staticmethod
     def _is_wide(folder: Path) -> bool:
@@ -290,10 +295,12 @@ class Mirror:
         os.utime(place, ns=(known.st_atime_ns, known.st_mtime_ns))
 
     def _note_links(self) -> None:
-        if self._linked_files or self._linked_folders:
+        counts = ((self._linked_files, "large file"), (self._linked_folders, "folder"))
+        words = [f"{n} {word}{'s' if n > 1 else ''}" for n, word in counts if n]
+        if words:
             self.notes.append(
-                f"{self._linked_files} large files and {self._linked_folders} folders are linked"
-                " into the scratch copy, where they can be read but not written"
+                f"linked into the scratch copy, not copied: {' and '.join(words)}; trial runs read"
+                " the originals and cannot write them"
             )
 
     # ------------------------------------------------------------ run tree

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -28,23 +30,24 @@ TICK = 0.25
 PR_SET_PDEATHSIG = 1
 
 WATCHDOG = r"""
-import os, shutil, signal, sys, time
+import os, re, shutil, signal, sys, time
 scratch = sys.argv[1]
+brand = int(sys.argv[2])
 groups = set()
 for line in sys.stdin.buffer:
     word = line.split()
     if word[0] == b"+": groups.add(int(word[1]))
     elif word[0] == b"-": groups.discard(int(word[1]))
     elif word[0] == b"end": sys.exit()
-mark = os.fsencode(scratch) + b"/"
 for attempt in range(50):
     if os.path.isdir("/proc/self"):
         for name in os.listdir("/proc"):
             if name.isdigit() and int(name) != os.getpid():
                 try:
-                    with open("/proc/" + name + "/environ", "rb") as file:
-                        if any(v.startswith(b"TMPDIR=" + mark) for v in file.read().split(b"\0")):
-                            os.kill(int(name), signal.SIGKILL)
+                    with open("/proc/" + name + "/limits") as file:
+                        found = re.search(r"realtime timeout +(\d+)", file.read())
+                    if found and int(found[1]) >> 10 == brand:
+                        os.kill(int(name), signal.SIGKILL)
                 except OSError: pass
     for group in groups:
         try: os.killpg(group, signal.SIGKILL)
@@ -55,7 +58,65 @@ for attempt in range(50):
     time.sleep(0.1)
 """
 """Reads the process groups in use from the tool. Its end of file without ``end`` means that the
-tool died: then the groups, whatever carries our TMPDIR, and the scratch folder go."""
+tool died: then the groups, whatever carries our brand, and the scratch folder go."""
+
+
+# ------------------------------------------------------------------ brands
+RUNS = 1 << 10
+"""Runs that a brand can tell apart; later ones share numbers."""
+
+
+def brand_of(scratch: Path) -> int:
+    """What the processes of one sandbox have in common, from its folder's name."""
+    return (1 << 42) + zlib.crc32(os.fsencode(scratch.name))
+
+
+def brand(pid: int, scratch: Path, run: int) -> None:
+    """Mark a process, and all that it will start, as belonging to a run (Linux).
+
+    The mark is its limit of real-time CPU microseconds: of no effect (139 years), inherited by
+    every child, and not lost with the environment, as a variable is: ``env -i setsid sleep 300``.
+    """
+    if sys.platform == "linux":
+        value = brand_of(scratch) * RUNS + run % RUNS
+        with contextlib.suppress(OSError, ValueError):  # it has ended, or has a lower limit
+            resource.prlimit(pid, resource.RLIMIT_RTTIME, (value, value))
+
+
+def branded(scratch: Path, run: int | None = None) -> Iterator[Path]:
+    """The ``/proc`` folders of what is left of one run, or of all runs of a sandbox."""
+    wanted, user = brand_of(scratch), os.getuid()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if user and folder.stat().st_uid != user:
+                continue  # thousands, on a shared machine
+            found = _RTTIME.search((folder / "limits").read_text())
+            value = int(found[1]) if found else 0
+            if value // RUNS == wanted and run in (None, value % RUNS):
+                yield folder
+
+
+def end_branded(scratch: Path, run: int | None = None) -> None:
+    """Kill what is left of one run, or of all runs, whatever group and session it is in."""
+    for folder in branded(scratch, run):
+        with contextlib.suppress(OSError):
+            os.kill(int(folder.name), signal.SIGKILL)
+
+
+def settle(group: int, seconds: float) -> bool:
+    """Whether a process group whose leader has ended is gone, or goes within ``seconds``."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            os.killpg(group, 0)
+        except OSError:
+            return True
+        if time.monotonic() >= end:
+            return False
+        time.sleep(0.01)
+
+
+_RTTIME = re.compile(r"realtime timeout +(\d+)")
 
 
 class Watchdog:
@@ -63,7 +124,7 @@ class Watchdog:
 
     def __init__(self, scratch: Path) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", WATCHDOG, str(scratch)],
+            [sys.executable, "-I", "-S", "-c", WATCHDOG, str(scratch), str(brand_of(scratch))],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -48,6 +48,10 @@ def observation_to_json(observation: SiteObservation) -> dict[str, Any]:
         "observed": observation.observed,
         "values": {name: value_to_json(info) for name, info in observation.values.items()},
         "aliases": [list(pair) for pair in observation.aliases],
+        "signatures": [observation_to_json(part) for part in observation.signatures],
+        "others": observation.others,
+        "kinds": observation.kinds,
+        "work": observation.work,
     }
 
 
@@ -58,4 +62,8 @@ def observation_from_json(data: Mapping[str, Any]) -> SiteObservation:
         observed=data["observed"],
         values={name: value_from_json(info) for name, info in data["values"].items()},
         aliases=tuple((first, second) for first, second in data["aliases"]),
+        signatures=tuple(observation_from_json(part) for part in data["signatures"]),
+        others=data["others"],
+        kinds=data["kinds"],
+        work=data["work"],
     )

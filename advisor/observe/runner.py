@@ -1,8 +1,8 @@
 """Runs the user's program with hooks, as ``python script.py`` or ``python -m module`` would.
 
 Started as a file: ``python runner.py PLAN.json [SESSION]``, where the session is the module whose
-``main`` records and runs the program (default: line timing and observed values). Everything here lives in the script's process,
-so it imports little, and no name of it is one of the program's.
+``main`` records and runs the program (default: line timing and observed values). Everything here
+lives in the script's process, so it imports little, and no name of it is one of the program's.
 """
 
 from __future__ import annotations

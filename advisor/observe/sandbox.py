@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
+import shutil
 import signal
-import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
-from ..model import RunEnd, RunResult, Stopped, Target
-from . import launch
+from ..errors import UsageProblem
+from ..model import RunResult, Target
+from .elsewhere import Attempted, Elsewhere, guard_text, may_write_elsewhere, read_attempts
+from .landlock import abi
+from .limits import DISK_LEFT
 from .mirror import PREFIX, Limits, Mirror
-from .process import Watchdog, end_group, end_of, peak_memory, wait
+from .process import Watchdog, end_branded
+from .running import GRACE, OUTPUT_LIMIT, Place, Running
+from .sharedmemory import Segments
 from .trees import State, remove_tree
 
-OUTPUT_LIMIT = 256 << 20
-"""Bytes kept of each output stream of one run."""
-
-GRACE = 2.0
-"""Seconds between the polite and the final signal."""
+CACHES = {
+    "XDG_CACHE_HOME": ".cache",
+    "CUPY_CACHE_DIR": ".cupy/kernel_cache",
+    "CUDA_CACHE_PATH": ".nv/ComputeCache",
+    "TRITON_CACHE_DIR": ".triton/cache",
+}
+"""Where libraries keep compiled code: the variable that says so, the usual place in the home."""
 
 
 class Sandbox:
@@ -36,10 +44,11 @@ class Sandbox:
             result = box.run(box.command(), limit=10.0)
 
     Programs see their own absolute paths below one fixed prefix, so relative paths, ``__file__``
-    and neighbours' folders resolve; writes outside the scratch folder are refused and listed in
-    ``escapes``. The scratch folder goes when the ``with`` block ends, however it ends.
+    and neighbours' folders resolve. What they write elsewhere goes to a place of its own and is
+    compared (``redirect.py``); what cannot be held back so is refused: see ``escapes`` and
+    ``obstacle``. The scratch folder goes when the ``with`` block ends, however it ends.
 
-    Raises OSError from ``__enter__`` where the temporary folder cannot be written.
+    Raises UsageProblem where the temporary folder cannot be written, or has no room.
     """
 
     def __init__(
@@ -49,22 +58,35 @@ class Sandbox:
         folders: Sequence[Path] = (),
         limits: Limits | None = None,
         output_limit: int = OUTPUT_LIMIT,
+        redirects: bool | None = None,
     ) -> None:
+        """``redirects``: whether writes elsewhere are redirected; None: where it is needed."""
         self.target = target
         self.escapes: list[Path] = []
         """Originals of the paths that the last run was refused to write, each once."""
+        self.attempts: tuple[Attempted, ...] = ()
+        """All that the last run tried and was refused, or that cannot be held back."""
         self._folders = (*_folders_of(target), *folders)
         self._limits = limits
         self._output_limit = output_limit
+        self._redirects = redirects
+        self._may_redirect = redirects is None
+        self._program_refused: str | None = None
+        self._told = self._told_programs = False
+        self._runs = 0
         self._notes: list[str] = []
 
     # ------------------------------------------------------------ life
     def __enter__(self) -> Sandbox:
         remove_stale()
-        self.root = Path(os.path.realpath(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")))
+        with _room():
+            self.root = Path(os.path.realpath(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")))
         try:
             self._watchdog = Watchdog(self.root)
-            self._set_up()
+            with _room():
+                if shutil.disk_usage(self.root).free < 2 * DISK_LEFT:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                self._set_up()
         except BaseException:  # also KeyboardInterrupt: nothing may be left behind
             self.__exit__(None, None, None)
             raise
@@ -80,6 +102,9 @@ class Sandbox:
             folder.mkdir(mode=0o700)
         self._log = self.own / "escapes"
         self._mirror = Mirror(self.root, self._folders, self._limits)
+        self._elsewhere = Elsewhere(self.root / "outside")
+        if self._redirects is None:
+            self._redirects = may_write_elsewhere(self.target)
         self._write_guard()
 
     def __exit__(
@@ -88,17 +113,26 @@ class Sandbox:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _kill_marked(self.root)
+        end_branded(self.root)
         remove_tree(self.root)
         if hasattr(self, "_watchdog"):
             self._watchdog.close()
 
     def _write_guard(self) -> None:
-        allowed = [str(self._mirror.run), str(self.tmp), str(self.own), *_caches()]
-        arguments = f"{str(self._guard)!r}, {tuple(allowed)!r}, {self._mirror.moved()!r}"
-        text = Path(launch.__file__).read_text(encoding="utf-8")
-        text += f"\n\nstart({arguments}, {str(self._log)!r})\n"
+        elsewhere = self._elsewhere.folder
+        text = guard_text(
+            self._guard,
+            self._writable(),
+            self._mirror.moved(),
+            self._log,
+            elsewhere if self._redirects else None,
+        )
         (self._guard / "sitecustomize.py").write_text(text, encoding="utf-8")
+        (self._guard / "__pycache__").mkdir(exist_ok=True)
+
+    def _writable(self) -> tuple[Path, ...]:
+        mirror, elsewhere = self._mirror.run, self._elsewhere.folder
+        return (mirror, self.tmp, self.own, elsewhere, *map(Path, _caches()))
 
     # ------------------------------------------------------------ paths
     @property
@@ -113,7 +147,7 @@ class Sandbox:
 
     def path(self, original: Path) -> Path:
         """Where an original file lies in the copy that runs."""
-        return self._mirror.path(original)
+        return self._elsewhere.file(original) or self._mirror.path(original)
 
     def original(self, path: Path) -> Path:
         """The user's file behind a path of the copy; other paths are returned as they are."""
@@ -121,7 +155,10 @@ class Sandbox:
 
     def plain(self, output: bytes) -> bytes:
         """Output of a run with the copy's paths written as the originals'."""
-        return output.replace(os.fsencode(self._mirror.run), b"")
+        places = (self._mirror.run, self._elsewhere.there)
+        for place in places:
+            output = output.replace(os.fsencode(place), b"")
+        return output
 
     # ------------------------------------------------------------ runs
     def command(self) -> list[str]:
@@ -153,6 +190,10 @@ class Sandbox:
         merged = {**os.environ, **(env or {})}
         merged["TMPDIR"] = str(self.tmp)
         merged["PWD"] = str(self.path(self.target.cwd))
+        for variable, usual in CACHES.items():
+            # What is not there cannot be opened for writing alone, and is not ours to make.
+            if not merged.get(variable) and not (Path.home() / usual.partition("/")[0]).exists():
+                merged[variable] = str(self.own / "caches" / usual)
         # The guard points the rest of the search path at the copy, in every process.
         search = [str(self._guard), merged.get("PYTHONPATH", "")]
         merged["PYTHONPATH"] = os.pathsep.join(filter(None, search))
@@ -168,7 +209,9 @@ class Sandbox:
             else:
                 entry.unlink()
         self._log.unlink(missing_ok=True)
-        return self._mirror.fresh(patched or {}, keep_caches=keep_caches)
+        self._elsewhere.clear()
+        with _room():
+            return self._mirror.fresh(patched or {}, keep_caches=keep_caches)
 
     def run(
         self,
@@ -198,14 +241,27 @@ class Sandbox:
         Raises FileNotFoundError if ``argv[0]`` does not exist, KeyboardInterrupt after the group
         was ended.
         """
-        before = self.fresh(patched, keep_caches=keep_caches)
-        running = self.start(argv, env=env, stdin=stdin)
-        try:
-            result = running.wait(limit, stop_signal=stop_signal, grace=grace, capture=capture)
-        finally:
-            running.close()
-        self._read_escapes()
-        return replace(result, files=self._mirror.changes(before))
+        began, left = time.monotonic(), limit
+        while True:
+            before = self.fresh(patched, keep_caches=keep_caches)
+            segments = Segments()
+            running = self.start(argv, env=env, stdin=stdin)
+            try:
+                result = running.wait(left, stop_signal=stop_signal, grace=grace, capture=capture)
+            finally:
+                running.close()
+            self._read_escapes(result)
+            for note in running.notes:
+                self._note(note)
+            named = {a.what for a in self.attempts if a.kind == "shared memory"}
+            segments.remove(named, running.mapped)
+            if not (self.escapes and self._redirects is False and self._may_redirect):
+                break
+            self._redirects = True  # nothing in the text said so
+            self._write_guard()
+            left = None if limit is None else max(0.1, limit - (time.monotonic() - began))
+        self._note_writes()
+        return replace(result, files={**self._mirror.changes(before), **self._elsewhere.changes()})
 
     def start(
         self,
@@ -215,118 +271,81 @@ class Sandbox:
         stdin: Path | None = None,
     ) -> Running:
         """Start a command in the copy as it is now; the caller waits and closes."""
-        return Running(self, argv, self.environment(env), stdin)
-
-    def _read_escapes(self) -> None:
-        lines = self._log.read_bytes().splitlines() if self._log.exists() else []
-        self.escapes = [Path(os.fsdecode(line)) for line in dict.fromkeys(lines)]
-
-
-class Running:
-    """A process group at work in a sandbox. Made by ``Sandbox.start``.
-
-    ``wait`` returns when the main process has ended; children that it left, such as held copies of
-    its state, live until ``close``.
-    """
-
-    def __init__(
-        self, box: Sandbox, argv: Sequence[str], env: Mapping[str, str], stdin: Path | None
-    ) -> None:
-        self._box = box
-        self._streams = [tempfile.TemporaryFile(dir=box.own) for _ in range(2)]  # noqa: SIM115
-        for stream in self._streams:
-            _append_only(stream.fileno())
-        self._cut = [False, False]
-        with Path(stdin or os.devnull).open("rb") as source:
-            self._began = time.perf_counter()
-            self._began_monotonic = time.monotonic()
-            try:
-                self.process = subprocess.Popen(
-                    argv,
-                    cwd=box.path(box.target.cwd),
-                    env=env,
-                    stdin=source,
-                    stdout=self._streams[0],
-                    stderr=self._streams[1],
-                    start_new_session=True,
-                )
-            except BaseException:
-                self._close_streams()
-                raise
-        box._watchdog.add(self.process.pid)
+        self._runs += 1
+        place = Place(
+            self.root,
+            self.path(self.target.cwd),
+            (*self._writable(), self._guard / "__pycache__"),
+            self._watchdog,
+            self._output_limit,
+            self._runs,
+        )
+        return Running(place, argv, self.environment(env), stdin)
 
     @property
-    def pid(self) -> int:
-        """Process id, and id of the process group."""
-        return self.process.pid
+    def obstacle(self) -> str | None:
+        """Why the last run went another way than the real one, as a sentence: what was refused."""
+        words = [a.words(self.target.script) for a in self.attempts if a.refused]
+        return "; ".join(words[:3]) or self._program_refused
 
-    def wait(
-        self,
-        limit: float | None = None,
-        *,
-        stop_signal: signal.Signals = signal.SIGTERM,
-        grace: float = GRACE,
-        capture: bool = True,
-    ) -> RunResult:
-        """Wait for the main process; see ``Sandbox.run``. ``files`` is left None."""
-        deadline = None if limit is None else self._began_monotonic + limit
-        ended = wait(self.process, deadline, self._trim)
-        stopped: RunEnd | None = None
-        if ended is None:
-            assert limit is not None
-            stopped = Stopped(limit)
-            # An interrupt is meant for the program; workers of a pool would each print a
-            # traceback. Any other signal ends the group.
-            alone = stop_signal is signal.SIGINT
-            with contextlib.suppress(ProcessLookupError):
-                (os.kill if alone else os.killpg)(self.pid, stop_signal)
-            ended = wait(self.process, time.monotonic() + grace, self._trim)
-        if ended is None:
-            end_group(self.pid)
-            ended = wait(self.process, None, self._trim)
-        assert ended is not None
-        wall = time.perf_counter() - self._began
-        status, usage = ended
-        return RunResult(
-            end=stopped or end_of(status),
-            wall=wall,
-            cpu=usage.ru_utime + usage.ru_stime,
-            max_rss=peak_memory(usage),
-            page_faults=usage.ru_minflt + usage.ru_majflt,
-            stdout=self._output(0) if capture else None,
-            stderr=self._output(1) if capture else None,
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Other programs that the last run started: what they write is not redirected."""
+        return tuple(a.what for a in self.attempts if a.kind == "program")
+
+    def _read_escapes(self, result: RunResult) -> None:
+        # scalene keeps its locks in /tmp, whatever TMPDIR says; that is not the program's doing.
+        found = read_attempts(self._log)
+        self.attempts = tuple(
+            replace(a, file=self.original(a.file) if a.file else None)
+            for a in found
+            if not Path(a.what).name.startswith("scalene-")
         )
+        self.escapes = [Path(a.what) for a in self.attempts if a.kind == "write"]
+        lines = (result.stderr or b"").decode("utf-8", "replace").splitlines()
+        denied = [line.strip() for line in lines if "ermission denied" in line]
+        self._program_refused = None
+        # `os.system("sort data > /tmp/sorted")` goes on with what the real run left there.
+        if self.programs and denied:
+            self._program_refused = f"a program that it starts was refused something: {denied[0]}"
 
-    def close(self) -> None:
-        """End what is left of the group. May be called twice."""
-        end_group(self.pid)
-        if self.process.returncode is None:
-            self.process.wait()
-        self._box._watchdog.remove(self.pid)
-        self._close_streams()
+    def _note(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.append(text)
 
-    def _close_streams(self) -> None:
-        for stream in self._streams:
-            stream.close()
-
-    def _trim(self) -> None:
-        for index, stream in enumerate(self._streams):
-            if os.fstat(stream.fileno()).st_size > self._box._output_limit:
-                os.ftruncate(stream.fileno(), self._box._output_limit)
-                self._cut[index] = True
-
-    def _output(self, index: int) -> bytes:
-        self._trim()
-        if self._cut[index]:
-            name = ("standard output", "standard error")[index]
-            note = f"{name} was longer than {self._box._output_limit >> 20} MiB and was cut there"
-            if note not in self._box._notes:
-                self._box._notes.append(note)
-        stream = self._streams[index]
-        return os.pread(stream.fileno(), self._box._output_limit, 0)
+    def _note_writes(self) -> None:
+        names = [f"/{name}" for name in self._elsewhere.changes()]
+        own = [name for name in names if not Path(name).name.startswith("scalene-")]
+        if own and not self._told:  # once: names may be random
+            self._told = True
+            some = ", ".join(own[:3]) + (f" and {len(own) - 3} more" if len(own) > 3 else "")
+            self._note(f"what trial runs write to {some} goes to a scratch folder, compared there")
+        if self.programs and not self._told_programs:
+            self._told_programs = True
+            held = "held back" if abi() else "not held back: this kernel has no Landlock"
+            self._note(
+                f"other programs are started ({', '.join(self.programs[:3])}): what they write"
+                f" outside the script's folder is {held} in trial runs, and is not compared"
+            )
 
 
 # ------------------------------------------------------------ helpers
+@contextlib.contextmanager
+def _room() -> Iterator[None]:
+    """A full or missing temporary folder is the user's to mend: one line that says how."""
+    try:
+        yield
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError) and error.filename is None
+        if missing or error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            folder = os.environ.get("TMPDIR") or "/tmp"
+            raise UsageProblem(
+                f"no room for the scratch copy in {folder}: {error.strerror};"
+                " set TMPDIR to a folder with space"
+            ) from error
+        raise
+
+
 def remove_stale() -> None:
     """Remove scratch folders of tools that were killed together with their watchdog."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
@@ -335,6 +354,7 @@ def remove_stale() -> None:
             continue
         with contextlib.suppress(OSError):
             if folder.stat().st_uid == os.getuid():
+                end_branded(folder)
                 remove_tree(folder)
 
 
@@ -346,16 +366,6 @@ def _alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
-
-
-def _kill_marked(scratch: Path) -> None:
-    """End processes that left their group: those whose TMPDIR is ours (Linux)."""
-    marker = b"TMPDIR=" + os.fsencode(scratch) + b"/"
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ValueError):
-            variables = (folder / "environ").read_bytes().split(b"\0")
-            if any(variable.startswith(marker) for variable in variables):
-                os.kill(int(folder.name), signal.SIGKILL)
 
 
 def _folders_of(target: Target) -> tuple[Path, ...]:
@@ -375,10 +385,3 @@ def _caches() -> tuple[str, ...]:
     set_by_user = ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "MPLCONFIGDIR", "CUPY_CACHE_DIR")
     chosen = [os.environ[name] for name in set_by_user if os.environ.get(name)]
     return (*(str(home / name) for name in names), *chosen)
-
-
-def _append_only(fd: int) -> None:
-    """Writers go on at the end of the file also after we have cut it."""
-    import fcntl
-
-    fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_APPEND)

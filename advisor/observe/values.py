@@ -376,6 +376,27 @@ def _same_type(a: ValueInfo, b: ValueInfo) -> bool:
     return a.ndim == b.ndim or _is_empty(a) or _is_empty(b)
 
 
+def same_kind(a: ValueInfo, b: ValueInfo) -> bool:
+    """Whether both have one type all through, elements included; sizes may differ.
+
+    An empty list goes with every list. A ragged list or one with shared rows is of another kind
+    than a regular one: code for the one does not serve the other.
+    """
+    if not _same_type(a, b) or "mixed" in (a.kind, b.kind):
+        return False
+    if _is_empty(a) or _is_empty(b):
+        return True
+    if a.kind == "list" and (a.regular, _is_ragged(a)) != (b.regular, _is_ragged(b)):
+        return False
+    if a.element is None or b.element is None:
+        return True
+    return a.element == b.element or same_kind(a.element, b.element)
+
+
+def _is_ragged(info: ValueInfo) -> bool:
+    return info.max_shape is None
+
+
 def _merge_elements(a: ValueInfo | None, b: ValueInfo | None) -> ValueInfo | None:
     if a is None or b is None:
         return a or b

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..model import Basis, Condition, Finding, Refused, Report, Trial, Verdict, Verified
+from ..model import Basis, Condition, Finding, NotFaster, Refused, Report, Trial, Verdict, Verified
 from ..patch import PatchError, apply_edits, file_diff
 from ..registry import names
 from . import words
 from .code import diff_lines
 from .layout import Hanging, joined, labelled, paragraph
 
+LINE = re.compile(r"\blines? \d")
 MAX_REFUSED = 6
 """Regions shown among the refused unless ``--verbose``."""
 
@@ -32,11 +34,13 @@ def finding_view(number: int, finding: Finding, report: Report, verbose: bool) -
     if winner is None and shown is not None:
         title += ", unverified as a whole script: not in the patch"
     head = Text.assemble((f"{number}. {title}", "bold"))
-    share = f"{words.percent(region.share)} of the run{_bound(finding)}"
+    whole = words.whole(report.profile)
+    bound = _bound(finding) if whole == "the run" else ""
+    share = f"{words.percent(region.share)} of {whole}{bound}"
     place = paragraph(f"{words.where(region, report.target.cwd)}: {share}")
     parts: list[RenderableType] = [head, place]
     if shown is not None:
-        parts += _offered(shown, report.target.cwd)
+        parts += _offered(shown, report.target.cwd, verbose)
     if others := [trial for trial in finding.others if trial is not shown]:
         heading = "Others tried:" if shown else "Tried:"
         parts += [Text(heading, style="bold"), _trials(others, verbose)]
@@ -53,15 +57,18 @@ def _bound(finding: Finding) -> str:
     return f", so at most {limit} for the whole script (Amdahl)"
 
 
-def _offered(trial: Trial, root: Path) -> Iterator[RenderableType]:
+def _offered(trial: Trial, root: Path, verbose: bool) -> Iterator[RenderableType]:
     match = trial.candidate.match
     yield labelled("region", *_verdict(trial.region_verdict))
     if trial.script_verdict is not None:
-        yield labelled("script", *_verdict(trial.script_verdict), "this change alone")
+        alone = ("this change alone",) if _timed(trial.script_verdict) else ()
+        yield labelled("script", *_verdict(trial.script_verdict), *alone)
     seen = trial.region_verdict
+    if verbose:
+        yield from _used(trial)
     if isinstance(seen, Verified):
         yield labelled("compared", f"{words.states(seen)}: {words.error_size(seen.error)}")
-        yield labelled("first call", _first_call(seen.first_call))
+        yield labelled("first call", words.first_call(seen))
     yield labelled("why slow", match.why)
     yield labelled("change", match.change)
     yield labelled(
@@ -72,12 +79,11 @@ def _offered(trial: Trial, root: Path) -> Iterator[RenderableType]:
     yield _diff(trial, root)
     yield Text("What equality rests on:", style="bold")
     yield ledger_view(match.ledger)
-
-
-def _first_call(cost: float) -> str:
-    if cost < 0.0005:
-        return "no measurable extra cost"
-    return f"{words.seconds(cost)} more than later ones (imports, compilation)"
+    if seen_with := words.signatures(trial.candidate.region):
+        yield paragraph(f"  {seen_with}")
+    if match.differences:
+        yield Text("What differs although the results are equal:", style="bold")
+        yield Group(*(Hanging(Text("  "), Text(d), hang=4) for d in match.differences))
 
 
 def _verdict(value: Verdict) -> tuple[str | Text, ...]:
@@ -87,6 +93,20 @@ def _verdict(value: Verdict) -> tuple[str | Text, ...]:
             return text, words.times(ratio)
         case _:
             return (text,)
+
+
+def _timed(value: Verdict) -> bool:
+    return isinstance(value, Verified | NotFaster)
+
+
+def _used(trial: Trial) -> Iterator[RenderableType]:
+    """CPU time and page faults of both sides."""
+    for name, value in (("region", trial.region_verdict), ("script", trial.script_verdict)):
+        match value:
+            case Verified(speedup=ratio) | NotFaster(speedup=ratio) if words.usage(ratio):
+                yield labelled(f"{name} took", words.usage(ratio))
+            case _:
+                pass
 
 
 def _diff(trial: Trial, root: Path) -> RenderableType:
@@ -112,7 +132,9 @@ def ledger_view(ledger: Iterable[Condition]) -> RenderableType:
     rows: list[RenderableType] = []
     for condition in conditions:
         label, remark = _basis(condition)
-        evidence = "; ".join(part for part in (condition.evidence, remark) if part)
+        given = f"given {condition.given}" if condition.given else ""
+        known = (words.entries(condition), condition.evidence, given, remark)
+        evidence = "; ".join(part for part in known if part)
         rows.append(labelled(label, condition.text + (f" ({evidence})" if evidence else "")))
     if any(c.basis is Basis.OBSERVED and c.guarded for c in conditions):
         rows.append(paragraph(f"  {GUARDED}"))
@@ -150,6 +172,8 @@ def _trial_parts(trial: Trial, verbose: bool) -> Iterator[str | Text]:
         yield joined(" ", ("script", joined(": ", _verdict(trial.script_verdict))))
     elif trial.predicted_script_seconds is not None:
         yield f"script would take about {words.seconds(trial.predicted_script_seconds)}, unverified"
+    if trial.left_out:
+        yield f"not in the patch: {trial.left_out}"
     match = trial.candidate.match
     if not match.safe:
         unsafe = [c.text for c in match.ledger if not (c.basis is Basis.PROVED or c.guarded)]
@@ -170,7 +194,7 @@ def refused_view(report: Report, verbose: bool) -> RenderableType | None:
         region = refusals[0].region
         share = words.percent(region.share)
         place = words.where(region, report.target.cwd)
-        parts.append(paragraph(f"{place}: {share} of the run"))
+        parts.append(paragraph(f"{place}: {share} of {words.whole(report.profile)}"))
         parts.append(_reasons(refusals))
     if len(groups) > len(shown):
         more = f"and {len(groups) - len(shown)} more; --verbose shows them"
@@ -212,7 +236,8 @@ def _reasons(refusals: list[Refused]) -> RenderableType:
         rules.setdefault(key, []).append(refused.rule or "")
     rows = []
     for (reason, line, suggestion), codes in rules.items():
-        at = f" (line {line})" if line is not None and f"line {line}" not in reason else ""
+        # A reason that names its own lines says it better: "(line 13) (line 12)" is a riddle.
+        at = f" (line {line})" if line is not None and not LINE.search(reason) else ""
         advice = f". Try: {suggestion}" if suggestion else ""
         names = ", ".join(dict.fromkeys(code for code in codes if code))
         head = Text(f"  {names}: " if names else "  ")

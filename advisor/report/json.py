@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..diff import unified_diff
-from ..model import Match, Refusal, Region, Report, Site, SiteObservation, Source
+from ..model import Match, Refusal, Region, Report, Site, SiteObservation, Source, Verified
 from .codec import (
     FormatError,
     Json,
@@ -30,14 +30,15 @@ from .codec import (
 SCHEMA_VERSION = "1"
 """Changes when a reader of the old form would misread the new one; keys may be added."""
 
-_AST_FIELDS = frozenset({"source", "loop", "function", "nest", "functions"})
+_AST_FIELDS = frozenset({"source", "loop", "function", "nest", "functions", "gpu"})
 
 
 def to_json(report: Report) -> dict[str, Any]:
     """The report as JSON values, for ``json.dump``; no NaN, no infinity, no bytes.
 
     ``"patch"`` is the whole change as a unified diff; it and other derived entries (a region's
-    ``lines`` and ``max_speedup``, a match's ``safe``) are not read back.
+    ``lines`` and ``max_speedup``, a match's ``safe``, a verdict's ``break_even``) are not read
+    back.
     """
     body = encode_fields(report, _specials(report.sources))
     assert isinstance(body, dict)
@@ -86,7 +87,26 @@ def _specials(sources: Mapping[Path, Source]) -> Specials:
         lambda data: _decode_region(data, sources),
         _region_schema,
     )
-    return {Region: region, Match: match}
+    verified = Special(
+        _encode_verified,
+        lambda data: decode_fields(data, Verified, {}, "verdict"),
+        _verified_schema,
+    )
+    return {Region: region, Match: match, Verified: verified}
+
+
+def _encode_verified(verdict: Verified) -> Json:
+    body = encode_fields(verdict, {})
+    assert isinstance(body, dict)
+    return body | {"break_even": verdict.break_even}
+
+
+def _verified_schema(schemas: Schemas) -> dict[str, Any]:
+    body = schemas.fields(Verified)
+    calls = {"anyOf": [{"type": "number"}, {"type": "null"}]}
+    said = "calls after which the first call's extra cost is earned back"
+    body["properties"]["break_even"] = calls | {"description": said}
+    return body
 
 
 def _encode_match(match: Match) -> Json:
@@ -148,6 +168,7 @@ def _decode_region(data: Any, sources: Mapping[Path, Source]) -> Region:
         "function": function,
         "observation": observation,
         "functions": functions,
+        "gpu": None,  # the report has it for all lines
         "nest": refusal or _lowered(loop, source, function, observation, functions),
     }
     region = decode_fields(data, Region, {}, "region", given)

@@ -51,13 +51,13 @@ def profile_view(report: Report, profile: Profile, width: int, glyphs: Glyphs) -
     if others:
         rest = words.percent(sum(f.share for f in others))
         named = f"{len(others)} other function{'s' * (len(others) > 1)}"
-        parts += [Text(f"{named}: {rest} of the run together"), Text()]
+        parts += [Text(f"{named}: {rest} of {words.whole(profile)} together"), Text()]
     return Group(*parts)
 
 
 def _legend(profile: Profile, glyphs: Glyphs) -> Text:
     text = Text.assemble(
-        "share of the run, as ",
+        f"share of {words.whole(profile)}, as ",
         (glyphs.python, STYLES[0]),
         " Python ",
         (glyphs.native, STYLES[1]),
@@ -88,7 +88,7 @@ def _code(
     """The function's hot lines and their neighbours; gaps are marked."""
     times = _own_lines(function, profile)
     shown = _shown_lines(function, times, len(source.lines))
-    code = python_lines("\n".join(source.lines))
+    code = _coloured(source, shown)
     digits = len(str(shown[-1])) if shown else 0
     rows: list[RenderableType] = []
     previous = None
@@ -102,9 +102,26 @@ def _code(
         cells.pad_right(bar - cells.cell_len)
         head = Text.assemble(f"{line:{digits}} {label:>6} ", cells, " ")
         indent = len(source.lines[line - 1]) - len(source.lines[line - 1].lstrip())
-        rows.append(Hanging(head, code[line - 1], head.cell_len + indent + 8))
+        rows.append(Hanging(head, code[line], head.cell_len + indent + 8))
         previous = line
     return Group(*rows)
+
+
+def _coloured(source: Source, shown: Sequence[int]) -> dict[int, Text]:
+    """The lines to be shown, each run of neighbours coloured together.
+
+    Not the whole file: ten thousand lines take seconds. A text in triple quotes that begins above
+    is coloured as code.
+    """
+    code: dict[int, Text] = {}
+    block: list[int] = []
+    for line in (*shown, 0):
+        if block and line != block[-1] + 1:
+            text = "\n".join(source.lines[number - 1] for number in block)
+            code |= zip(block, python_lines(text), strict=False)
+            block = []
+        block.append(line)
+    return code
 
 
 def _own_lines(function: FunctionTime, profile: Profile) -> dict[int, LineTime]:

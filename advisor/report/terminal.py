@@ -11,6 +11,7 @@ from rich.text import Text
 from ..model import Finding, Outcome, Report, Verified
 from . import words
 from .findings import finding_view, refused_view
+from .gpu import advice_view, gpu_view
 from .layout import Hanging, bullet, labelled, paragraph
 from .profile import ASCII, Glyphs, profile_view
 
@@ -22,8 +23,12 @@ def render(
     verbose: bool = False,
     quiet: bool = False,
     applied: Sequence[Path] = (),
+    asked: bool = False,
 ) -> None:
-    """Print the report. ``quiet`` leaves only the last line; ``applied``: files just written."""
+    """Print the report. ``quiet`` leaves only the last line; ``applied``: files just written.
+
+    ``asked``: the user wanted the rewrites to be written, whether there are any or not.
+    """
     if not quiet:
         for part in _sections(report, console, verbose):
             console.print(part)
@@ -33,6 +38,8 @@ def render(
     if applied:
         names = ", ".join(words.place(path, report.target.cwd) for path in applied)
         message.append(f"; written to {names}")
+    elif asked:
+        message.append("; nothing was changed")
     follow_up = next_command(report, applied)
     if follow_up is None:
         console.print(paragraph(message))
@@ -92,6 +99,13 @@ def _sections(report: Report, console: Console, verbose: bool) -> Iterator[Rende
         yield _heading("What was tried")
         for number, finding in enumerate(report.findings, start=1):
             yield finding_view(number, finding, report, verbose)
+    if report.gpu is not None:
+        yield _heading("On the GPU")
+        yield from gpu_view(report, report.gpu)
+    if report.advice:
+        yield _heading("Mistakes in GPU code, without a rewrite")
+        for advice in report.advice:
+            yield from advice_view(report, advice)
     refused = refused_view(report, verbose)
     if refused is not None:
         yield _heading("What was left alone, and why")
@@ -102,7 +116,7 @@ def _sections(report: Report, console: Console, verbose: bool) -> Iterator[Rende
         for note in dict.fromkeys(notes):
             yield bullet(note)
         yield Text()
-    yield from _conclusion(report)
+    yield from _conclusion(report, verbose)
 
 
 def _what_ran(report: Report) -> Iterator[RenderableType]:
@@ -120,7 +134,7 @@ def _what_ran(report: Report) -> Iterator[RenderableType]:
     yield labelled("at", report.started, width=6)
 
 
-def _conclusion(report: Report) -> Iterator[RenderableType]:
+def _conclusion(report: Report, verbose: bool) -> Iterator[RenderableType]:
     """The whole script with all of the patch, and what the advice cost."""
     if report.script_verdict is not None:
         yield _heading("Whole script with all changes")
@@ -132,7 +146,10 @@ def _conclusion(report: Report) -> Iterator[RenderableType]:
             yield paragraph(text)
             yield paragraph(f"compared {words.states(verdict)}: {words.error_size(verdict.error)}")
             if verdict.first_call >= 0.0005:
-                yield paragraph(f"the first run takes {words.seconds(verdict.first_call)} more")
+                later = words.seconds(verdict.first_call)
+                yield paragraph(f"later runs find the compiled code and take {later} less")
+            if verbose and words.usage(verdict.speedup):
+                yield paragraph(words.usage(verdict.speedup))
         else:
             yield paragraph(text)
         yield Text()

@@ -10,6 +10,7 @@ from statistics import median
 from typing import assert_never
 
 from ..model import (
+    Condition,
     Crashed,
     ErrorSize,
     Exited,
@@ -17,6 +18,7 @@ from ..model import (
     Killed,
     Mismatch,
     NotFaster,
+    Profile,
     Ratio,
     Region,
     RunEnd,
@@ -53,6 +55,28 @@ def times(ratio: Ratio) -> str:
     return f"{seconds(median(ratio.original))} -> {seconds(median(ratio.candidate))}"
 
 
+def usage(ratio: Ratio) -> str:
+    """``"CPU time 6.40 s -> 130 ms, page faults 4100 -> 9800"``: medians; empty if not kept."""
+    before, after = ratio.original_usage, ratio.candidate_usage
+    if not before or not after:
+        return ""
+    cpu = (seconds(median(u.cpu for u in side)) for side in (before, after))
+    faults = (f"{median(u.faults for u in side):.0f}" for side in (before, after))
+    return f"CPU time {' -> '.join(cpu)}, page faults {' -> '.join(faults)}"
+
+
+def first_call(value: Verified) -> str:
+    """What the first call costs, and after how many calls that is earned back."""
+    cost, calls = value.first_call, value.break_even
+    if cost < 0.0005:
+        return "no measurable extra cost"
+    text = f"{seconds(cost)} more than later ones (imports, compilation)"
+    if calls is None:
+        return f"{text}, which is never earned back"
+    count = max(1, math.ceil(calls))
+    return f"{text}; pays after {count} call{'s' * (count > 1)}"
+
+
 def seconds(value: float) -> str:
     """Three digits in a fitting unit."""
     if not math.isfinite(value):
@@ -76,6 +100,12 @@ def percent(share: float) -> str:
     return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
 
 
+def whole(profile: Profile | None) -> str:
+    """What shares are shares of: line timing alone knows nothing of start-up and libraries."""
+    sampled = profile is None or "scalene" in profile.method
+    return "the run" if sampled else "the time in the script's own lines"
+
+
 def size(count: int) -> str:
     """Bytes in a fitting decimal unit."""
     value = float(count)
@@ -87,13 +117,33 @@ def size(count: int) -> str:
 
 
 def error_size(error: ErrorSize) -> str:
-    """How far the results are from the original's."""
+    """How far the results are from the original's, and how many numbers that is said of."""
+    count = f"{error.numbers} floating-point number{'' if error.numbers == 1 else 's'}"
     if error.exact:
-        return "equal bit for bit"
+        return f"equal bit for bit, {count}" if error.numbers else "equal bit for bit"
     parts = [f"largest deviation {error.absolute:.2g}", f"relative {error.relative:.2g}"]
     if error.ulp:
         parts.append(f"{error.ulp:.3g} units in the last place")
-    return ", ".join(parts)
+    return ", ".join(parts) + (f", of {count}" if error.numbers else "")
+
+
+def entries(condition: Condition) -> str:
+    """At how many entries of the loop it was seen: ``"100 entries"``, ``"20 of 1000 entries"``."""
+    if not condition.entries:
+        return ""
+    every = "1 entry" if condition.entries == 1 else f"{condition.entries} entries"
+    return every if condition.seen == condition.entries else f"{condition.seen} of {every}"
+
+
+def signatures(region: Region) -> str:
+    """What a rewrite for one of several type signatures leaves to the original loop."""
+    seen = region.observation
+    if seen is None or not seen.others:
+        return ""
+    return (
+        f"types: seen with {seen.kinds} type signatures; rewritten for the one of {seen.entries} "
+        f"of {seen.entries + seen.others} entries, the others run the original loop"
+    )
 
 
 # ------------------------------------------------------------------ places
@@ -158,6 +208,8 @@ def verdict(value: Verdict) -> str:
             return f"rejected, the result differs: {what}"
         case NotFaster(speedup=ratio, threshold=threshold):
             return f"equal, but no gain: {speedup(ratio)}, wanted {threshold:g}x"
+        case Inconclusive(why=why) if why.startswith("not tried"):
+            return f"unverified, {why}"
         case Inconclusive(why=why):
             return f"unverified, no verdict: {why}"
         case Crashed(why=why):
@@ -190,4 +242,7 @@ def states(value: Verified) -> str:
     if value.states == 0:
         return value.compared
     calls = "1 recorded state" if value.states == 1 else f"{value.states} recorded states"
+    if value.perturbed:
+        more = "input" if value.perturbed == 1 else "inputs"
+        calls += f" and {value.perturbed} perturbed {more}"
     return f"{value.compared}, on {calls} of the program"

@@ -17,15 +17,18 @@ import os
 import resource
 import signal
 import sys
-import types
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from time import perf_counter, process_time
 from typing import Any
 
-from . import capture, rebuild
+from . import capture, rebuild, surroundings
+from .perturb_replay import BYTE_LIMIT, NODE_LIMIT, Execute, Order, Replay, dirty_memory
+from .perturb_slots import inputs_of
+from .reached import Files, described, in_words, state_roots
 from .states_api import Held, HeldCall
-from .warmup import warm_up
+from .warmup import Snapshot, other_number, returned_again, warm_up
+from .widen import Impossible, widened
 
 OUTPUT_LIMIT = 16 << 20
 """Bytes of output compared per attempt."""
@@ -38,7 +41,7 @@ class Request:
     """What the tool asks for."""
 
     side: str
-    """``original`` or ``candidate``."""
+    """``original`` or ``candidate``, or ``wider``: the original on wider floats."""
     originals: Mapping[str, bytes]
     """Text of the user's files as the program was started with, by the path users know."""
     changed: Mapping[str, bytes]
@@ -49,6 +52,10 @@ class Request:
     limit: float
     trial: str
     """Folder in which the new text lies, and compiled code may be cached."""
+    again: bool = False
+    """Where it is warmed up: say whether another call returns an object that this one made."""
+    perturb: Order | None = None
+    """Run on perturbed inputs instead of the recorded ones."""
 
     @classmethod
     def parse(cls, fields: Mapping[str, Any], trial: str) -> Request:
@@ -65,6 +72,8 @@ class Request:
             capture=fields["capture"],
             limit=fields["limit"],
             trial=trial,
+            again=fields.get("again", False),
+            perturb=Order.parse(fields["perturb"]) if fields.get("perturb") else None,
         )
 
 
@@ -75,30 +84,6 @@ class Streams:
     capture: int
     stdout: int
     stderr: int
-
-
-class Files:
-    """Where the user's files are in this process: live name of the code, namespace."""
-
-    def __init__(self, state: Held, paths: Iterable[str]) -> None:
-        root = state.module_file.removesuffix(state.file)
-        live = {path: root + path for path in paths}
-        live[state.file] = _live_name(state)
-        self.filenames: Mapping[str, str] = live
-        self.namespaces: dict[str, dict[str, Any]] = {state.file: state.namespace}
-        by_file = {getattr(m, "__file__", None): m for m in list(sys.modules.values())}
-        for path, name in live.items():
-            module = by_file.get(name)
-            if path != state.file and isinstance(module, types.ModuleType):
-                self.namespaces[path] = module.__dict__
-
-
-def _live_name(state: Held) -> str:
-    if isinstance(state, HeldCall):
-        code = getattr(state.function, "__code__", None)
-        if code is not None:
-            return str(code.co_filename)
-    return state.module_file
 
 
 def restore_all(state: Held, originals: Mapping[str, bytes]) -> None:
@@ -165,6 +150,10 @@ def prepare(state: Held, request: Request) -> Invoke:
 
 def _write_text(folder: str, path: str, text: bytes) -> str:
     name = os.path.join(folder, os.path.basename(path))
+    # Not written again: compilers take a new time stamp for new code, and compile once more.
+    with contextlib.suppress(OSError), open(name, "rb") as known:
+        if known.read() == text:
+            return name
     with open(name, "wb") as stream:
         stream.write(text)
     return name
@@ -188,62 +177,6 @@ def _statement(
     return lambda: exec(code, state.namespace)
 
 
-# --------------------------------------------------------------------- states
-def state_roots(
-    state: Held, files: Files, leave_out: Mapping[str, frozenset[str]] | None = None
-) -> dict[str, Any]:
-    """What a call can change and somebody can see afterwards.
-
-    ``leave_out``: globals not to look at, by file.
-    """
-    hidden = leave_out or {}
-    roots: dict[str, Any] = {
-        "globals": _visible(state.namespace, hidden.get(state.file, frozenset())),
-        "modules": {
-            path: _visible(space, hidden.get(path, frozenset()))
-            for path, space in files.namespaces.items()
-            if path != state.file
-        },
-        "classes": {path: _class_data(space) for path, space in files.namespaces.items()},
-    }
-    if isinstance(state, HeldCall):
-        roots["arguments"] = [*state.args, *state.kwargs.values()]
-        cells = getattr(state.function, "__closure__", None) or ()
-        roots["closure"] = [_cell(cell) for cell in cells]
-    return roots
-
-
-def _cell(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not yet assigned
-        return None
-
-
-def _visible(namespace: Mapping[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in list(namespace.items())
-        if not (name.startswith("__") or "gpuadvise" in name or name in hidden)
-    }
-
-
-def _class_data(namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Class attributes that are data: counters, caches, defaults."""
-    hidden = (types.FunctionType, staticmethod, classmethod, property)
-    found: dict[str, Any] = {}
-    for name, cls in list(namespace.items()):
-        if isinstance(cls, type) and cls.__module__ == namespace.get("__name__"):
-            found[name] = {
-                key: value
-                for key, value in vars(cls).items()
-                if not (key.startswith("__") or key == "_abc_impl")
-                and not isinstance(value, hidden)
-                and not hasattr(type(value), "__get__")
-            }
-    return found
-
-
 @dataclass
 class Outcome:
     """How the call ended."""
@@ -254,6 +187,8 @@ class Outcome:
     seconds: float = 0.0
     cpu: float = 0.0
     faults: int = 0
+    before: surroundings.Settings = field(default_factory=dict)
+    """Settings of the process as the call began."""
 
 
 def measure(invoke: Invoke, outcome: Outcome) -> None:
@@ -261,6 +196,7 @@ def measure(invoke: Invoke, outcome: Outcome) -> None:
 
     The clocks were bound when this module was imported: new code may replace ``time.perf_counter``.
     """
+    outcome.before = surroundings.snapshot()
     faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     cpu, start = process_time(), perf_counter()
     try:
@@ -286,67 +222,135 @@ def run(state: Held, request: Request, streams: Streams, loaded: frozenset[str])
     names = {path: frozenset(space) for path, space in files.namespaces.items()}
     start = perf_counter()
     try:
+        if request.side == "wider":
+            state = widened(state, files.namespaces.values())
         invoke = prepare(state, request)
+    except Impossible as reason:
+        return {"status": "unavailable", "why": str(reason)}
     except rebuild.Unavailable as reason:
         return {"status": "unavailable", "why": str(reason)}
     except BaseException as problem:  # the new top-level code itself may raise anything
-        return {"status": "crashed", "why": _words(problem)}
+        return {"status": "crashed", "why": in_words(problem)}
     outcome.setup = perf_counter() - start
+    if request.perturb is not None:
+        return _perturbed(state, request, request.perturb, streams, (invoke, loaded), outcome.setup)
+    before: Snapshot | None = None
     if request.warm:
         data: Any = state.namespace
+        other: Invoke | None = None
         if isinstance(state, HeldCall):
             data = [*state.args, *state.kwargs.values()]
+            other = _with_other_numbers(state)
         added = {p: frozenset(space) - names[p] for p, space in files.namespaces.items()}
         spaces = [(space, added[path]) for path, space in files.namespaces.items()]
-        obstacle = warm_up(lambda: state_roots(state, files, added), spaces, data, invoke)
-        if obstacle is not None:
-            return {"status": "cold only", "why": obstacle}
+
+        def roots() -> dict[str, Any]:
+            return state_roots(state, files, added)
+
+        found = warm_up(roots, spaces, data, invoke, other)
+        if isinstance(found, str):
+            return {"status": "cold only", "why": found}
+        before = found
         _flush()
         for stream in (1, 2):
             os.ftruncate(stream, 0)
             os.lseek(stream, 0, os.SEEK_SET)
     measure(invoke, outcome)
     _flush()
-    answer = {
-        "status": "done",
-        "setup": outcome.setup,
-        "seconds": outcome.seconds,
-        "cpu": outcome.cpu,
-        "faults": outcome.faults,
-        "raised": None if outcome.exception is None else _words(outcome.exception),
-    }
+    answer = _ended(outcome)
     if request.capture:
         try:
             _write_capture(state, files, outcome, streams, loaded)
         except capture.TooLarge as reason:
             return {"status": "unavailable", "why": f"the state has {reason}"}
+    if request.again and before is not None:
+        answer["kept"] = returned_again(outcome.result, before, invoke)
     return answer
 
 
-def _words(problem: BaseException) -> str:
-    text = " ".join(str(problem).split())
-    return f"{type(problem).__name__}: {text[:300]}" if text else type(problem).__name__
+def _with_other_numbers(state: HeldCall) -> Invoke:
+    args = [other_number(value) for value in state.args]
+    kwargs = {name: other_number(value) for name, value in state.kwargs.items()}
+    return lambda: state.function(*args, **kwargs)
+
+
+def _ended(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "status": "done",
+        "setup": outcome.setup,
+        "seconds": outcome.seconds,
+        "cpu": outcome.cpu,
+        "faults": outcome.faults,
+        "raised": None if outcome.exception is None else in_words(outcome.exception),
+    }
+
+
+def _perturbed(
+    state: Held,
+    request: Request,
+    order: Order,
+    streams: Streams,
+    ready: tuple[Invoke, frozenset[str]],
+    spent: float,
+) -> dict[str, Any]:
+    """Run the code that is in place on perturbed inputs; the answer has one entry for each."""
+    text = request.originals[state.file]
+    files = Files(state, request.originals)
+    modules = {str(space.get("__name__")) for space in files.namespaces.values()}
+    inputs = inputs_of(state, text, modules)
+    if isinstance(inputs, str):
+        return {"status": "unavailable", "why": inputs}
+    execute = _executor(files, streams, ready)
+    replay = Replay(inputs, order, execute, streams.capture, spent)
+    runs = replay.run()
+    return {"status": "done", "runs": runs, "base": replay.base and replay.base.plain()}
+
+
+def _executor(files: Files, streams: Streams, ready: tuple[Invoke, frozenset[str]]) -> Execute:
+    invoke, loaded = ready
+    limits = {"node_limit": NODE_LIMIT, "byte_limit": BYTE_LIMIT}
+
+    def execute(state: Held) -> dict[str, Any]:
+        def call() -> Any:
+            assert isinstance(state, HeldCall)
+            return state.function(*state.args, **state.kwargs)
+
+        outcome = Outcome()
+        measure(call if isinstance(state, HeldCall) else invoke, outcome)
+        dirty_memory(0)  # the buffers of the capture need no filling
+        _flush()
+        try:
+            _write_capture(state, files, outcome, streams, loaded, **limits)
+        except capture.TooLarge as reason:
+            return {"status": "too large", "why": str(reason)}
+        return _ended(outcome)
+
+    return execute
 
 
 def _write_capture(
-    state: Held, files: Files, outcome: Outcome, streams: Streams, loaded: frozenset[str]
+    state: Held,
+    files: Files,
+    outcome: Outcome,
+    streams: Streams,
+    loaded: frozenset[str],
+    **limits: int,
 ) -> None:
     problem = outcome.exception
     roots = {
         "result": outcome.result,
-        "exception": problem
-        if problem is None
-        else [capture.qualified(type(problem)), problem.args],
+        "exception": None if problem is None else described(problem),
         "stdout": os.pread(streams.stdout, OUTPUT_LIMIT, 0),
         "folder": _folder(),
+        "process": surroundings.changed_since(outcome.before),
         **state_roots(state, files),
         "random": sys.modules["random"].getstate() if "random" in loaded else None,
         "numpy.random": (
             sys.modules["numpy.random"].get_state() if "numpy.random" in loaded else None
         ),
     }
-    with os.fdopen(os.dup(streams.capture), "wb", buffering=1 << 20) as stream:
-        capture.write(roots, lambda piece: (stream.write(piece), None)[1])
+    with os.fdopen(os.dup(streams.capture), "wb", buffering=1 << 16) as stream:
+        capture.write(roots, lambda piece: (stream.write(piece), None)[1], final=True, **limits)
 
 
 def _folder() -> str:

@@ -22,9 +22,14 @@ import hashlib
 import json
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
+
+from .describe import attributes, code_digest, only_attributes, qualified, slots, special
+
+__all__ = ["Capture", "TooLarge", "parse", "qualified", "read", "slots", "take", "write"]
 
 Value = Any
 """One JSON value of the document, as described above."""
@@ -36,44 +41,30 @@ BYTE_LIMIT = 512 << 20
 PACK_FROM = 8
 """Lists of this many floats or ints are written as raw numbers."""
 
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a ``class`` statement
-_OPAQUE_TYPES = (
-    types.GeneratorType,
-    types.CoroutineType,
-    types.AsyncGeneratorType,
-    types.FrameType,
-    types.CodeType,
-    types.TracebackType,
-)
-
+ELEMENT_LIMIT = 2000
+"""Objects without an order of their own in one set that are put in order by their content."""
 MACHINERY = frozenset({"numba", "llvmlite", "line_profiler", "gpuadvise"})
-"""Packages whose objects are compared by type only."""
+"""Packages whose objects are compared by type only; numba's lists and dictionaries are data."""
+_NUMBERS = (int, float, complex, bool)
 
 
 class TooLarge(Exception):
     """More objects than ``NODE_LIMIT``."""
 
 
-def qualified(thing: Any) -> str:
-    """``module.qualname`` of a class or function."""
-    return f"{getattr(thing, '__module__', '?')}.{getattr(thing, '__qualname__', '?')}"
-
-
-def slots(cls: type) -> Iterator[str]:
-    """Names under which instances keep values outside ``__dict__``."""
-    for base in cls.__mro__:
-        names = base.__dict__.get("__slots__", ())
-        for name in (names,) if isinstance(names, str) else names:
-            if name not in ("__dict__", "__weakref__"):
-                private = name.startswith("__") and not name.endswith("__")
-                yield f"_{base.__name__.lstrip('_')}{name}" if private else name
-
-
 class _Encoder:
     """Numbers the objects and describes each once, without recursion."""
 
-    def __init__(self, write: Callable[[bytes], None], node_limit: int, byte_limit: int) -> None:
+    def __init__(
+        self,
+        write: Callable[[bytes], None],
+        node_limit: int,
+        byte_limit: int,
+        final: bool = False,
+    ) -> None:
         self._write = write
+        self._final = final
+        self._kinds: dict[type, bool] = {}
         self._node_limit = node_limit
         self._byte_limit = byte_limit
         self._position = 0
@@ -81,7 +72,6 @@ class _Encoder:
         self._alive: list[Any] = []
         self._groups: dict[int, int] = {}
         self._owners: list[Any] = []
-        self._random: Any = sys.modules.get("random")
         self._numpy: Any = sys.modules.get("numpy")
         self.nodes: list[dict[str, Any]] = []
 
@@ -89,7 +79,7 @@ class _Encoder:
         document = {"roots": {name: self.value(root) for name, root in roots.items()}}
         done = 0
         while done < len(self._alive):
-            self.nodes.append(self._describe(self._alive[done]))
+            self.nodes.append(self._described(self._alive[done]))
             done += 1
         document["nodes"] = self.nodes  # type: ignore[assignment]
         return document
@@ -120,12 +110,13 @@ class _Encoder:
         if thing is Ellipsis or thing is NotImplemented:
             return ["q", "constant", repr(thing)]
         # Compiled functions carry identifiers made up anew in every process.
-        if type(thing).__module__.partition(".")[0] in MACHINERY:
+        made_by = type(thing).__module__
+        if made_by.partition(".")[0] in MACHINERY and not made_by.startswith("numba.typed"):
             return ["q", "machinery", qualified(type(thing))]
         np = self._numpy
         if np is None:
             return None
-        if isinstance(thing, np.generic) and not thing.dtype.hasobject:
+        if isinstance(thing, np.generic) and thing.dtype.kind not in "VO":
             return ["n", thing.dtype.str, thing.tobytes().hex()]
         if isinstance(thing, np.dtype):
             return ["q", "dtype", repr(thing)]
@@ -150,6 +141,14 @@ class _Encoder:
         return self.value(thing)
 
     # -------------------------------------------------------------- nodes
+    def _described(self, thing: Any) -> dict[str, Any]:
+        try:
+            return self._describe(thing)
+        except TooLarge:
+            raise
+        except Exception:  # the object's own code may run here, and raise whatever it likes
+            return {"t": "opaque", "cls": qualified(type(thing))}
+
     def _describe(self, thing: Any) -> dict[str, Any]:
         kind = type(thing)
         if kind is list:
@@ -158,17 +157,24 @@ class _Encoder:
             return {"t": "tuple", **self._sequence(thing)}
         if kind is dict:
             return {"t": "dict", "v": self._items(thing)}
-        if isinstance(thing, types.FunctionType):
+        if kind is types.FunctionType:
             return self._function(thing)
-        if isinstance(thing, types.MethodType):
+        if kind is types.MethodType:
             parts = [self.value(thing.__func__), self.value(thing.__self__)]
             return {"t": "method", "v": parts}
-        if self._numpy is not None and isinstance(thing, self._numpy.ndarray):
+        np = self._numpy
+        if np is not None and issubclass(kind, np.ndarray):
             return self._array(thing)
-        special = self._container(thing) or self._generator_state(thing)
-        if special is not None:
-            return {**special, "cls": qualified(kind), **self._attributes(thing)}
-        return self._object(thing)
+        if np is not None and issubclass(kind, np.void):
+            return {**self._array(np.asarray(thing)), "t": "record", "cls": qualified(kind)}
+        if self._plain(kind):
+            return {"t": "object", "cls": qualified(kind), **self._attributes(thing)}
+        known = self._container(thing, kind) or special(thing, self.value, final=self._final)
+        if known is not None:
+            if "a" in known:
+                return {**known, "cls": qualified(kind)}
+            return {**known, "cls": qualified(kind), **self._attributes(thing)}
+        return {**self._reduced(thing), "cls": qualified(kind)}
 
     def _sequence(self, thing: Any) -> dict[str, Any]:
         if len(thing) >= PACK_FROM:
@@ -186,119 +192,131 @@ class _Encoder:
         return [[self.value(key), self.value(item)] for key, item in thing.items()]
 
     def _function(self, thing: Any) -> dict[str, Any]:
-        # A function is code (compared by name) and what it carries from call to call:
-        # def f(x, seen=[]): seen.append(x)
+        # A function is code (compared by name where the program's text defines it, as a rewrite
+        # changes it) and what it carries from call to call: def f(x, seen=[]): seen.append(x),
+        # or a counter in a closure.
+        keywords = thing.__kwdefaults__ or {}
         return {
             "t": "function",
             "cls": qualified(thing),
-            "v": [self.value(default) for default in thing.__defaults__ or ()],
+            "code": code_digest(thing.__code__),
+            "v": [self.value(item) for item in (*(thing.__defaults__ or ()), *keywords.values())],
+            "cells": [self.value(cell) for cell in thing.__closure__ or ()],
             "a": self._items(thing.__dict__) if thing.__dict__ else [],
         }
 
-    def _container(self, thing: Any) -> dict[str, Any] | None:
-        from collections import deque
+    def _container(self, thing: Any, kind: type) -> dict[str, Any] | None:
+        from collections import defaultdict, deque
 
-        if isinstance(thing, set | frozenset):
-            elements = [self._element(item) for item in thing]
-            return {"t": "set", "v": sorted(elements, key=lambda e: json.dumps(e))}
-        if isinstance(thing, list):
+        if issubclass(kind, set | frozenset):
+            return {"t": "set", **self._set(thing, kind)}
+        if issubclass(kind, list):
             return {"t": "list", **self._sequence(list(list.__iter__(thing)))}
-        if isinstance(thing, tuple):
+        if issubclass(kind, tuple):
             return {"t": "tuple", **self._sequence(tuple(tuple.__iter__(thing)))}
-        if isinstance(thing, dict):
+        if issubclass(kind, dict):
             pairs = [[self.value(k), self.value(v)] for k, v in dict.items(thing)]
-            return {"t": "dict", "v": pairs}
-        if isinstance(thing, deque):
-            return {"t": "list", "x": thing.maxlen, **self._sequence(list(thing))}
-        if isinstance(thing, bytes | bytearray):
-            return {"t": "bytes", **self._blob(bytes(thing))}
-        if isinstance(thing, array.array):
-            return {"t": "bytes", "x": thing.typecode, **self._blob(thing.tobytes())}
-        if isinstance(thing, int | float | complex | str):  # subclasses of the plain ones
-            bases: tuple[Any, ...] = (int, float, complex, str)
-            base = next(b for b in bases if isinstance(thing, b))
-            return {"t": "plain", "v": [self.value(base.__new__(base, thing))]}
+            made = self.value(thing.default_factory) if issubclass(kind, defaultdict) else None
+            return {"t": "dict", "v": pairs, "made": [made]}
+        if issubclass(kind, deque):
+            return {"t": "list", "x": thing.maxlen, **self._sequence(list(deque.__iter__(thing)))}
+        if issubclass(kind, bytes | bytearray):
+            return {"t": "bytes", **self._blob(bytes(memoryview(thing)))}
+        if issubclass(kind, array.array):
+            return {"t": "bytes", "x": thing.typecode, **self._blob(array.array.tobytes(thing))}
+        bases: tuple[Any, ...] = (int, float, complex, str)  # subclasses of the plain ones
+        for base in bases:
+            if issubclass(kind, base):
+                return {"t": "plain", "v": [self.value(base.__new__(base, thing))]}
         return None
 
-    def _generator_state(self, thing: Any) -> dict[str, Any] | None:
-        """Random generators: what they will draw next."""
-        if self._random is not None and type(thing) is self._random.Random:
-            return {"t": "random", "v": [self.value(thing.getstate())]}
-        drawn = getattr(self._numpy, "random", None)
-        if drawn is None:
-            return None
-        if isinstance(thing, drawn.Generator):
-            return {"t": "random", "v": [self.value(thing.bit_generator.state)]}
-        if isinstance(thing, drawn.RandomState):
-            return {"t": "random", "v": [self.value(thing.get_state(legacy=False))]}
-        return None
+    def _set(self, thing: Any, kind: type) -> dict[str, Any]:
+        """Numbers in the order of iteration, which a program can rely on; others sorted.
+
+        The order of text differs from run to run (PYTHONHASHSEED), that of objects with their
+        addresses. Not that of numbers: ``for v in found: total += v`` adds in another order where
+        another history filled the set.
+        """
+        base: Any = set if issubclass(kind, set) else frozenset
+        items = list(base.__iter__(thing))
+        if all(map(_steady, items)):
+            return {"x": "ordered", "v": [self._element(item) for item in items]}
+        if not all(type(item) is str for item in items) and len(items) <= ELEMENT_LIMIT:
+            items.sort(key=self._rank)
+        elements = [self._element(item) for item in items]
+        texts = [json.dumps(element) for element in elements]
+        if not any('["r",' in text for text in texts):
+            elements = [element for _, element in sorted(zip(texts, elements, strict=True))]
+        return {"v": elements}
+
+    def _rank(self, thing: Any) -> str:
+        """Something to sort objects by that their addresses have no part in."""
+        if type(thing) in _NUMBERS or type(thing) is str or thing is None:
+            return json.dumps(thing)
+        digest = hashlib.blake2b(digest_size=16)
+        try:
+            write({"element": thing}, digest.update, node_limit=self._node_limit // 1000 + 10)
+        except TooLarge:
+            return qualified(type(thing))
+        return qualified(type(thing)) + digest.hexdigest()
+
+    def _plain(self, kind: type) -> bool:
+        known = self._kinds.get(kind)
+        if known is None:
+            data_of_numba = kind.__module__.startswith("numba.typed")
+            known = self._kinds[kind] = only_attributes(kind) and not data_of_numba
+        return known
 
     def _attributes(self, thing: Any) -> dict[str, Any]:
-        found: list[list[Value]] = []
-        own = getattr(thing, "__dict__", None)
-        if type(own) is dict:
-            found += [[name, self.value(item)] for name, item in own.items()]
-        if type(thing).__flags__ & _HEAP_TYPE:
-            for name in slots(type(thing)):
-                try:
-                    found.append([name, self.value(object.__getattribute__(thing, name))])
-                except AttributeError:  # a slot without a value
-                    continue
+        found = [[name, self.value(item)] for name, item in attributes(thing)]
         return {"a": found} if found else {}
-
-    def _object(self, thing: Any) -> dict[str, Any]:
-        kind: Any = type(thing)
-        head = {"cls": qualified(kind)}
-        if isinstance(thing, _OPAQUE_TYPES):
-            return {"t": "opaque", **head}
-        plain = (
-            kind.__reduce_ex__ is object.__reduce_ex__
-            and kind.__reduce__ is object.__reduce__
-            and kind.__flags__ & _HEAP_TYPE
-        )
-        if plain:
-            return {"t": "object", **head, **self._attributes(thing)}
-        return {**self._reduced(thing), **head}
 
     def _reduced(self, thing: Any) -> dict[str, Any]:
         """Library objects, by the parts that pickle would store."""
-        try:
-            parts = thing.__reduce_ex__(4)
-            if isinstance(parts, str):
-                return {"t": "reduced", "v": [parts]}
-            head, args, state, items, pairs = (*parts, None, None, None)[:5]
-            rest = [list(items) if items else None, [list(p) for p in pairs] if pairs else None]
-            return {"t": "reduced", "v": [self.value(p) for p in (head, args, state, *rest)]}
-        except TooLarge:
-            raise
-        except Exception:  # the object's own code runs here, and it may refuse in any way
-            return {"t": "opaque"}
+        import copyreg
+
+        kind: Any = type(thing)
+        registered: Any = copyreg.dispatch_table.get(kind)
+        parts = registered(thing) if registered is not None else thing.__reduce_ex__(4)
+        # Iterators and the like can be told from their equals by using them up.
+        own = {"own": True} if kind.__hash__ is object.__hash__ else {}
+        if isinstance(parts, str):
+            return {"t": "reduced", "v": [parts], **own, **self._attributes(thing)}
+        head, args, state, items, pairs = (*parts, None, None, None)[:5]
+        rest = [list(items) if items else None, [list(p) for p in pairs] if pairs else None]
+        node = {"t": "reduced", "v": [self.value(p) for p in (head, args, state, *rest)], **own}
+        # class Money(Fraction) with a currency: Fraction says how to pickle, and forgets it.
+        covered = state.keys() if isinstance(state, dict) else ()
+        extra = [[name, self.value(v)] for name, v in attributes(thing) if name not in covered]
+        return {**node, "a": extra} if extra and not isinstance(thing, BaseException) else node
 
     # -------------------------------------------------------------- arrays
     def _array(self, thing: Any) -> dict[str, Any]:
-        owner = thing
-        while isinstance(owner.base, self._numpy.ndarray):
-            owner = owner.base
-        start = owner.__array_interface__["data"][0]
-        root = owner if owner.base is None else owner.base
+        root, start = _memory_of(thing, self._numpy)
         self._owners.append(root)
+        kind = type(thing)
         node = {
             "t": "array",
-            "cls": qualified(type(thing)),
-            "dtype": thing.dtype.str if thing.dtype.fields is None else thing.dtype.descr,
+            "cls": qualified(kind),
+            "dtype": str(thing.dtype) if thing.dtype.fields else thing.dtype.str,
             "shape": list(thing.shape),
-            "contiguous": bool(thing.flags.c_contiguous),
             "writeable": bool(thing.flags.writeable),
             "group": self._groups.setdefault(id(root), len(self._groups)),
             "offset": thing.__array_interface__["data"][0] - start,
             "strides": list(thing.strides),
         }
-        if type(thing) is not self._numpy.ndarray:
+        if thing.dtype.metadata:
+            node["metadata"] = repr(sorted(thing.dtype.metadata.items(), key=repr))
+        if kind is not self._numpy.ndarray:
             node |= self._attributes(thing)
         if thing.dtype.hasobject:
-            flat = [self.value(item) for item in thing.reshape(-1).tolist()]
-            return {**node, "v": flat}
-        return {**node, **self._array_blob(thing)}
+            return {**node, "v": [self.value(item) for item in thing.reshape(-1).tolist()]}
+        if thing.dtype.fields is None:
+            return {**node, **self._array_blob(thing)}
+        # Field by field: what lies between the fields is nobody's.
+        plain = thing.view(self._numpy.ndarray)
+        fields = [(name, plain[name]) for name in thing.dtype.names]
+        return {**node, "fields": [[name, self.value(part.copy())] for name, part in fields]}
 
     def _array_blob(self, thing: Any) -> dict[str, Any]:
         flat = self._numpy.ascontiguousarray(thing).reshape(-1)
@@ -322,18 +340,46 @@ class _Encoder:
         return {"at": start, "size": size}
 
 
+def _steady(item: Any) -> bool:
+    """Hashed alike in every process: numbers, and tuples of them."""
+    if type(item) is tuple:
+        return all(map(_steady, item))
+    return type(item) in _NUMBERS
+
+
+def _memory_of(thing: Any, np: Any) -> tuple[Any, int]:
+    """The object that owns an array's memory, and the address it starts at."""
+    owner, root = thing, thing
+    while True:
+        if isinstance(root, np.ndarray):
+            owner, base = root, root.base
+        elif isinstance(root, memoryview):
+            base = root.obj
+        elif type(root).__name__ == "DummyArray":  # between as_strided() and what it looks at
+            base = root.base
+        else:
+            base = None
+        if base is None:
+            return root, owner.__array_interface__["data"][0]
+        root = base
+
+
 def write(
     roots: Mapping[str, Any],
     sink: Callable[[bytes], None],
     *,
     node_limit: int = NODE_LIMIT,
     byte_limit: int = BYTE_LIMIT,
+    final: bool = False,
 ) -> None:
     """Describe what is reachable from ``roots`` and hand it to ``sink`` piece by piece.
 
-    Raises TooLarge beyond ``node_limit`` objects.
+    ``final``: this process does nothing else afterwards, so that open files may be flushed, and
+    read on to tell where they stand. Raises TooLarge beyond ``node_limit`` objects.
     """
-    document = _Encoder(sink, node_limit, byte_limit).run(roots)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # describing an itertools object is deprecated from 3.12 on
+        document = _Encoder(sink, node_limit, byte_limit, final).run(roots)
     text = json.dumps(document, separators=(",", ":")).encode("ascii")
     sink(text)
     sink(len(text).to_bytes(8, "little"))
@@ -377,7 +423,7 @@ def read(stream: IO[bytes]) -> Capture:
         raise ValueError(f"no capture came back ({problem})") from None
 
 
-def take(roots: Mapping[str, Any], **limits: int) -> Capture:
+def take(roots: Mapping[str, Any], **limits: Any) -> Capture:
     """Capture within this process."""
     pieces: list[bytes] = []
     write(roots, pieces.append, **limits)

@@ -2,23 +2,14 @@
 
 What must be equal whatever the exactness: structure, types (a Python float is not a
 ``numpy.float64``), dtypes, shapes, NaN positions, which names are one object, which arrays share
-memory, integers, booleans and text. How far floats may be apart depends on the exactness.
-
-Tolerances, with ``eps`` that of the reference's dtype and ``n`` the reduction length:
-
-* ``BITS``: none; only NaN payloads are ignored. ``-0.0`` differs from ``0.0``.
-* ``REASSOCIATED``: ``8 * eps * sqrt(n) * max|reference|``, the maximum over the whole array or
-  list. Rounding errors of a sum of ``n`` terms walk at random, so they grow with ``sqrt(n)``
-  (Higham, Accuracy and Stability, 4.2); 8 covers the tail of that walk.
-* ``LAST_DIGIT``: ``4 * eps * sqrt(n) * max(|reference|, max|reference| / 16)`` for each element:
-  libm and SIMD versions of a function differ by up to 2 units in the last place, on each side.
+memory, integers, booleans and text. How far floats may be apart depends on the exactness: see
+``tolerance``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from math import sqrt
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,10 +17,8 @@ import numpy.typing as npt
 
 from ..model import ErrorSize, Exactness
 from .capture import Capture
+from .tolerance import Tolerance, compare_numbers, larger
 
-REASSOCIATED_FACTOR = 8.0
-LAST_DIGIT_FACTOR = 4.0
-LAST_DIGIT_FLOOR = 1.0 / 16.0
 NAMED = 4
 """How many things a message names before it only counts."""
 
@@ -41,6 +30,8 @@ class Same:
     error: ErrorSize
     what: str
     """What was compared, and what could not be."""
+    accuracy: str = ""
+    """Whether the result is as accurate as the original's, where both differ (see ``shadow``)."""
 
 
 @dataclass(frozen=True)
@@ -68,25 +59,6 @@ class _Incomparable(Exception):
     pass
 
 
-@dataclass(frozen=True)
-class Tolerance:
-    """How far apart floats may be."""
-
-    exactness: Exactness = Exactness.BITS
-    reduction_length: int = 1
-
-    def allowed(self, reference: npt.NDArray[Any], eps: float) -> npt.NDArray[Any]:
-        """Absolute tolerance of every element of ``reference`` (finite parts count)."""
-        size = np.abs(reference)
-        finite = size[np.isfinite(size)]
-        top = float(finite.max()) if finite.size else 0.0
-        growth = eps * sqrt(max(1, self.reduction_length))
-        if self.exactness is Exactness.REASSOCIATED:
-            return np.full(size.shape, REASSOCIATED_FACTOR * growth * top)
-        floor = np.maximum(np.where(np.isfinite(size), size, 0.0), top * LAST_DIGIT_FLOOR)
-        return np.asarray(LAST_DIGIT_FACTOR * growth * floor)
-
-
 def compare(
     original: Capture,
     candidate: Capture,
@@ -106,86 +78,7 @@ def compare(
         return Different(str(difference))
     except _Incomparable as reason:
         return Incomparable(str(reason))
-    return Same(walk.error, walk.summary())
-
-
-def compare_numbers(
-    original: npt.NDArray[Any], candidate: npt.NDArray[Any], tolerance: Tolerance, where: str
-) -> ErrorSize:
-    """Compare two arrays of one dtype and shape. Raises ValueError with the difference."""
-    if original.dtype.kind == "c":
-        half = np.dtype(f"f{original.dtype.itemsize // 2}")
-        original = np.ascontiguousarray(original).view(half)
-        candidate = np.ascontiguousarray(candidate).view(half)
-    if original.dtype.kind != "f":
-        return _exact(original, candidate, where)
-    return _floats(original, candidate, tolerance, where)
-
-
-def _exact(original: npt.NDArray[Any], candidate: npt.NDArray[Any], where: str) -> ErrorSize:
-    # Bytes, not ==: NaT and structured dtypes have their own idea of equality.
-    if original.tobytes() == candidate.tobytes():
-        return ErrorSize()
-    with np.errstate(all="ignore"):
-        differs = np.flatnonzero(np.atleast_1d(original != candidate))
-    at = int(differs[0]) if differs.size else 0
-    raise ValueError(
-        f"{where}: {max(1, differs.size)} of {original.size} elements differ, the first at "
-        f"position {at}: {original.reshape(-1)[at]} became {candidate.reshape(-1)[at]}"
-    )
-
-
-def _floats(
-    original: npt.NDArray[Any], candidate: npt.NDArray[Any], tolerance: Tolerance, where: str
-) -> ErrorSize:
-    original, candidate = original.reshape(-1), candidate.reshape(-1)
-    if original.tobytes() == candidate.tobytes():
-        return ErrorSize()
-    both_nan = np.isnan(original) & np.isnan(candidate)
-    with np.errstate(all="ignore"):
-        apart = np.abs(candidate.astype(np.float64) - original.astype(np.float64))
-        if original.dtype.itemsize > 8:
-            apart = np.abs(candidate - original).astype(np.float64)
-        spacing = np.spacing(np.abs(original)).astype(np.float64)  # overflows at the largest
-    apart[both_nan | (original == candidate)] = 0.0
-    if tolerance.exactness is Exactness.BITS:
-        wrong = (original != candidate) & ~both_nan
-        wrong |= (
-            (original == 0) & (candidate == 0) & (np.signbit(original) != np.signbit(candidate))
-        )
-    else:
-        reference = original.astype(np.float64)
-        wrong = ~(apart <= tolerance.allowed(reference, float(np.finfo(original.dtype).eps)))
-    if wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"{where}: {int(wrong.sum())} of {original.size} numbers differ"
-            f"{'' if tolerance.exactness is Exactness.BITS else ' by more than rounding'}, the "
-            f"first at position {at}: {original[at]!s} became {candidate[at]!s}"
-        )
-    return _size(original, apart, spacing)
-
-
-def _size(
-    original: npt.NDArray[Any], apart: npt.NDArray[Any], spacing: npt.NDArray[Any]
-) -> ErrorSize:
-    size = np.abs(original.astype(np.float64))
-    moved = np.isfinite(apart) & (apart > 0)
-    if not moved.any():
-        return ErrorSize()
-    apart, size, spacing = apart[moved], size[moved], spacing[moved]
-    nonzero = size > 0
-    relative = float((apart[nonzero] / size[nonzero]).max()) if nonzero.any() else float("inf")
-    return ErrorSize(float(apart.max()), relative, float((apart / spacing).max()))
-
-
-def larger(one: ErrorSize, other: ErrorSize) -> ErrorSize:
-    """The larger of both in every measure."""
-    return ErrorSize(
-        max(one.absolute, other.absolute),
-        max(one.relative, other.relative),
-        max(one.ulp, other.ulp),
-    )
+    return Same(replace(walk.error, numbers=walk.floats_seen), walk.summary())
 
 
 _WORDS = {
@@ -225,6 +118,7 @@ class _Walk:
         self.queue: list[tuple[str, int, int]] = []
         self.opaque: list[str] = []
         self.numbers = 0
+        self.floats_seen = 0
 
     def run(self) -> None:
         if set(self.a.roots) != set(self.b.roots):
@@ -271,6 +165,8 @@ class _Walk:
                 was, now = _type_of(a, self.a), _type_of(b, self.b)
                 raise _Difference(f"{path}: the type of the result changed from {was} to {now}")
             dtype = np.dtype(a[1])
+            if dtype.itemsize == 0:  # empty text
+                return
             x, y = (np.frombuffer(bytes.fromhex(v[2]), dtype=dtype) for v in (a, b))
             self.arrays(path, x, y)
         elif a != b:
@@ -281,6 +177,7 @@ class _Walk:
         self.arrays(path, np.array([a], dtype=dtype), np.array([b], dtype=dtype))
 
     def arrays(self, path: str, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> None:
+        self.floats_seen += a.size if a.dtype.kind in "fc" else 0
         try:
             self.error = larger(self.error, compare_numbers(a, b, self.tolerance, path))
         except ValueError as difference:
@@ -291,7 +188,7 @@ class _Walk:
         known = self.pairs.get(a)
         x, y = self.a.nodes[a], self.b.nodes[b]
         # No one can tell two equal tuples of plain values from one; mutable objects they can.
-        mutable = x["t"] not in ("tuple", "plain", "function", "method", "reduced", "opaque")
+        mutable = x["t"] not in _INTERCHANGEABLE or x.get("own", False)
         if known == b:
             return
         if mutable and (known is not None or b in self.reverse):
@@ -307,14 +204,14 @@ class _Walk:
     def node(self, path: str, a: int, b: int) -> None:
         x, y = self.a.nodes[a], self.b.nodes[b]
         kind = x["t"]
-        if kind == "opaque":
+        if kind == "opaque" or (kind in _CODED and _coded_elsewise(path, x, y)):
             if path.startswith(("result", "exception")):
                 raise _Incomparable(f"{path} is a {x['cls']}, which cannot be compared")
             self.opaque.append(f"{path} ({x['cls']})")
             return
         if x.get("x") != y.get("x"):
             raise _Difference(f"{path}: {x.get('x')} became {y.get('x')}")
-        if kind == "array":
+        if kind in ("array", "record"):
             self.array(path, x, y)
         elif kind == "dict":
             self.mapping(path, x, y)
@@ -322,6 +219,10 @@ class _Walk:
             self.packed(path, x, y)
         else:
             self.sequence(path, x.get("v", []), y.get("v", []))
+        if kind == "function":
+            self.sequence(f"{path}.__closure__", x["cells"], y["cells"])
+        if "made" in x:
+            self.sequence(f"{path}.default_factory", x["made"], y["made"])
         self.attributes(path, x.get("a", []), y.get("a", []))
 
     def sequence(self, path: str, a: list[Any], b: list[Any]) -> None:
@@ -375,18 +276,25 @@ class _Walk:
         for key, word in (("dtype", "dtype"), ("shape", "shape")):
             if x[key] != y[key]:
                 raise _Difference(f"{path}: its {word} changed from {x[key]} to {y[key]}")
-        # A view of a padded buffer in place of an array of its own: reshape(-1) then copies.
-        if x["contiguous"] and not y["contiguous"]:
-            raise _Difference(f"{path}: it is no longer contiguous in memory")
+        if x.get("metadata") != y.get("metadata"):
+            raise _Difference(f"{path}: the metadata of its dtype changed")
+        # A view of a padded buffer in place of an array of its own: reshape(-1) then copies. Or
+        # Fortran order in place of C order: sums of it add in another order.
+        if _steps(x) != _steps(y):
+            raise _Difference(
+                f"{path}: its layout in memory changed from strides {tuple(x['strides'])} to "
+                f"{tuple(y['strides'])}"
+            )
         # np.broadcast_to in place of np.full: the next write raises.
         if x["writeable"] != y["writeable"]:
             raise _Difference(f"{path}: it can no longer be written to")
         self.sharing(path, x, y)
         if "v" in x:
             self.sequence(path, x["v"], y["v"])
-            return
-        fields = x["dtype"] if isinstance(x["dtype"], str) else _descr(x["dtype"])
-        self.raw(path, x, y, np.dtype(fields))
+        elif "fields" in x:
+            self.attributes(path, x["fields"], y["fields"])
+        else:
+            self.raw(path, x, y, np.dtype(x["dtype"]))
 
     def sharing(self, path: str, x: Mapping[str, Any], y: Mapping[str, Any]) -> None:
         a, b = x["group"], y["group"]
@@ -419,8 +327,27 @@ class _Walk:
             raise _Difference(f"{path}: its content differs ({x['size']} bytes)")
 
 
-def _descr(fields: Any) -> Any:
-    return [tuple(tuple(p) if isinstance(p, list) else p for p in field) for field in fields]
+_INTERCHANGEABLE = frozenset(
+    {"tuple", "plain", "function", "method", "reduced", "opaque", "reference"}
+)
+"""Kinds of nodes of which nobody can tell two equal ones from one."""
+_CODED = ("function", "generator")
+
+
+def _coded_elsewise(path: str, x: Mapping[str, Any], y: Mapping[str, Any]) -> bool:
+    """Other code, which may well do the same: ``return lambda x: x * 2`` and ``x + x``.
+
+    A function that the program's text defines may be the one that the rewrite is about.
+    """
+    returned = x["t"] == "generator" or path.startswith(("result", "exception"))
+    return returned and x.get("code") != y.get("code")
+
+
+def _steps(node: Mapping[str, Any]) -> list[int]:
+    """Strides along the axes where they matter."""
+    if 0 in node["shape"]:
+        return []
+    return [s for s, n in zip(node["strides"], node["shape"], strict=True) if n > 1]
 
 
 def _short(value: Any) -> str:

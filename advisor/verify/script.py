@@ -2,77 +2,69 @@
 
 from __future__ import annotations
 
-import math
 import os
 import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..deadline import Deadline
 from ..model import (
-    Crashed,
-    ErrorSize,
-    Exactness,
-    Exited,
     Inconclusive,
-    Killed,
-    Mismatch,
-    RunEnd,
+    Ratio,
     RunResult,
     Stopped,
     Target,
-    TimedOut,
     Unavailable,
     Verdict,
     Verified,
 )
 from . import timing
-from .compare import REASSOCIATED_FACTOR
-from .files import ArrayFiles
-from .output import CLOCKS, Mask, close_numbers, comparable_errors, difference, mask_between
+from .agreement import (
+    Comparison,
+    Goal,
+    Reference,
+    end_words,
+    last_line,
+    nothing_compared,
+    unsteady,
+)
+from .clocks import CLOCKS, hashing
+from .files import WrittenFiles
+from .load import Meter, Ticks, waiting
+from .schedule import (
+    FINAL,
+    MOST,
+    NEXT_RUN,
+    PLAIN,
+    SCHEDULE,
+    Timed,
+    out_of_time,
+    ran_out,
+    rows_for,
+    usage,
+)
 
 if TYPE_CHECKING:
     from ..observe.sandbox import Sandbox
+
+__all__ = ["Comparison", "Goal", "OutOfTime", "ScriptTrials", "nothing_compared", "ran_out"]
 
 SLOWDOWN_LIMIT = 3.0
 """A rewritten script is stopped at this many times the original's time, plus ``MARGIN``."""
 MARGIN = 15.0
 """Seconds: imports and compilation the original did not have."""
-SCHEDULE = ((1.0, 3, 5), (4.0, 2, 3), (math.inf, 1, 3))
-"""(up to seconds of the original, runs of the original, runs of the rewrite) that are enough where
-the gain is clear. Where it is not, both are repeated up to ``MOST`` times."""
-MOST = 5
-EPS = 2.0**-52
+STOOD_IN = (
+    "against what the profiled run wrote, timed against the real run, as the budget leaves no "
+    "room for one more run of the original"
+)
 COMPILERS = (b"numba", b"cupy")
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Goal:
-    """What a rewrite has to reach."""
-
-    threshold: float = 1.1
-    exactness: Exactness = Exactness.BITS
-    reduction_length: int = 1
-    unsafe: bool = False
-    """Accept printed numbers that differ within the tolerance."""
-    beat: float | None = None
-    """Wall seconds of a better rewrite: one that is clearly slower is not run again."""
-    quick: bool = False
-    """One run decides where the gain is clear: a longer trial follows, of several rewrites."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How one rewritten run compares with the original ones."""
-
-    problem: Mismatch | Crashed | TimedOut | Unavailable | None
-    compared: str = ""
-    error: ErrorSize = field(default_factory=ErrorSize)
-    nothing: bool = False
-    """Neither output nor files: only the exit status could be compared."""
+class OutOfTime(Exception):
+    """A run was not begun, or was stopped, because the budget is used up."""
 
 
 class ScriptTrials:
@@ -84,47 +76,72 @@ class ScriptTrials:
         target: Target,
         stdin: Path | None,
         limit: float | None,
-        real_end: RunEnd | None = None,
+        real: RunResult | None = None,
     ) -> None:
         """``limit``: seconds after which any one run is stopped; None: no bound of its own.
 
-        ``real_end``: how the user's own run ended; trials say nothing where the scratch copy does
-        not let the original come to the same end.
+        ``real``: the user's own run. Trials say nothing where the scratch copy does not let the
+        original come to the same end; and what the first trial run differs from it in time is
+        what one more run may differ.
         """
+        self.stand_in: RunResult | None = None
+        """A profiled run of the original in this sandbox, complete; what it wrote is compared with
+        where the budget leaves no time for one more run of a long script."""
         self.box, self.target, self.stdin, self.limit = box, target, stdin, limit
-        self._real_end = real_end
-        self._obstacle: str | None = None
+        self._real = real
+        self._obstacle: Unavailable | None = None
         self.notes: list[str] = []
         self._originals: list[RunResult] = []
         self._skewed: RunResult | None = None
-        self._arrays = ArrayFiles()
+        self._files = WrittenFiles()
+        self._skewed_files = WrittenFiles()
+        self._deadline = Deadline(None)
+        self._meter = Meter()
 
     # ---------------------------------------------------------------- original
     @property
     def original(self) -> RunResult:
-        """The first run of the original in the sandbox; runs it if need be."""
+        """The first run of the original in the sandbox; runs it if need be. Raises OutOfTime."""
         if not self._originals:
             first = self._run({})
             self._originals.append(first)
-            self._arrays = ArrayFiles.read(self.box, first.files or {}, None)
-            if self._real_end is not None and first.end != self._real_end:
-                self._obstacle = self._why_not_repeated(first)
+            self._files = WrittenFiles.read(self.box, first.files or {})
+            differs = self._real is not None and first.end != self._real.end
+            # A refused write or connection that the program survives is another way, too.
+            if differs or self.box.obstacle is not None:
+                self._obstacle = Unavailable(self._why_not_repeated(first))
         return self._originals[0]
 
     def _why_not_repeated(self, run: RunResult) -> str:
         """A program that fails early in the scratch copy would be "equal" to any rewrite of it."""
-        if self.box.escapes:
-            paths = ", ".join(map(str, self.box.escapes[:3]))
-            return f"the script writes {paths}, outside its folder, which trial runs must not do"
+        if self.box.obstacle is not None:
+            return self.box.obstacle
         return (
             f"in a scratch copy the original {end_words(run.end)}, unlike in the real run"
-            f"{_last_line(run)}"
+            f"{last_line(run)}"
         )
+
+    def _original_again(self) -> None:
+        """One more time of the original, to be taken beside those of a rewrite."""
+        known, first = len(self._originals), self.original
+        if not known:
+            return
+        again = self._run({})
+        if again.end != first.end:
+            self._obstacle = unsteady(first.end, again.end)
+        self._originals.append(replace(again, stdout=None, stderr=None, files=None))
 
     @property
     def original_walls(self) -> tuple[float, ...]:
         """Wall seconds of every run of the original so far."""
         return tuple(run.wall for run in self._originals)
+
+    @property
+    def usual(self) -> float | None:
+        """Wall seconds of the original, as far as is known; None before any run."""
+        if self._originals:
+            return statistics.median(self.original_walls)
+        return self._real.wall if self._real is not None else None
 
     @property
     def skewed(self) -> RunResult:
@@ -134,9 +151,16 @@ class ScriptTrials:
             folder.mkdir(exist_ok=True)
             (folder / "sitecustomize.py").write_text(CLOCKS, encoding="utf-8")
             search = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
-            self._skewed = self._run({}, env={"PYTHONPATH": search})
+            run = self._run({}, env={"PYTHONPATH": search})
+            if run.end != self.original.end:
+                # It has a time limit of its own, or takes another date for wrong: a run of it
+                # that ends early would excuse whatever a rewrite prints later.
+                run = self._run({})
+            self._skewed_files = WrittenFiles.read(self.box, run.files or {}, self._files)
+            self._skewed = run
         return self._skewed
 
+    # -------------------------------------------------------------------- runs
     def _run(
         self,
         patched: Mapping[Path, bytes],
@@ -145,98 +169,50 @@ class ScriptTrials:
         limit: float | None = None,
         warm: bool = False,
     ) -> RunResult:
+        """One run, timed, within the budget. Raises OutOfTime."""
         bounds = [bound for bound in (limit, self.limit) if bound is not None]
-        return self.box.run(
+        own = min(bounds, default=None)
+        within = self._deadline.within(own)
+        if self._deadline.over:
+            raise OutOfTime
+        before = Ticks.now()
+        run = self.box.run(
             self.box.command(),
             patched=patched,
-            env=env,
-            limit=min(bounds, default=None),
+            env={**hashing(), **(env or {})},
+            limit=within,
             stdin=self.stdin,
             keep_caches=warm,
         )
+        if isinstance(run.end, Stopped) and within != own:
+            raise OutOfTime
+        self._meter.add(before, run.wall, usage(run))
+        return run
 
     def run(self, patched: Mapping[Path, bytes], *, warm: bool = False) -> RunResult:
         """The rewritten script, once. ``warm``: with the compiled code of the run before."""
         usual = self.original.wall
         return self._run(patched, limit=SLOWDOWN_LIMIT * usual + MARGIN, warm=warm)
 
-    # -------------------------------------------------------------- comparison
     def compare(self, run: RunResult, goal: Goal) -> Comparison:
         """Output, files and end of a run against the original's."""
         original = self.original
         if self._obstacle is not None:
-            return Comparison(Unavailable(self._obstacle))
-        # What the original does not survive says nothing: both were cut at some point.
-        if isinstance(original.end, Stopped):
-            limit = original.end.limit
-            return Comparison(Unavailable(f"the original does not end within {limit:.0f} s"))
-        if isinstance(run.end, Stopped):
-            return Comparison(TimedOut(run.end.limit))
-        if run.end != original.end:
-            words = f"{end_words(run.end)} where the original {end_words(original.end)}"
-            return Comparison(Crashed(words + _last_line(run)))
-        # Now: a second run of the original, below, would replace the files.
-        arrays = ArrayFiles.read(self.box, run.files or {}, goal)
-        return self._compare_writings(original, run, goal, arrays)
-
-    def _compare_writings(
-        self, original: RunResult, run: RunResult, goal: Goal, arrays: ArrayFiles
-    ) -> Comparison:
-        left_out: list[str] = []
-        texts = (
-            ("standard output", original.stdout or b"", run.stdout or b"", False),
-            ("standard error", original.stderr or b"", run.stderr or b"", True),
+            return Comparison(self._obstacle)
+        # Now: a second run of the original would replace the files.
+        files = WrittenFiles.read(self.box, run.files or {}, self._files)
+        folder = os.fspath(self.target.cwd).lstrip(os.sep)
+        reference = Reference(
+            original, lambda: self.skewed, self._files, lambda: self._skewed_files, folder
         )
-        for name, mine, other, errors in texts:
-            mask = Mask()
-            if errors:
-                mine, other = comparable_errors(mine), comparable_errors(other)
-            if mine != other:
-                again = (self.skewed.stderr if errors else self.skewed.stdout) or b""
-                mask = mask_between(mine, comparable_errors(again) if errors else again)
-            problem = difference(mine, other, mask, name)
-            if problem is not None and goal.unsafe and _close(mine, other, goal):
-                left_out.append(f"accepted because of --unsafe: {problem}")
-            elif problem is not None:
-                return Comparison(Mismatch(problem))
-            if mask and mine:
-                left_out.append(mask.words(name))
-        return self._compare_files(original, run, arrays, left_out)
+        return reference.compare(run, files, goal)
 
-    def _compare_files(
-        self, original: RunResult, run: RunResult, arrays: ArrayFiles, left_out: list[str]
-    ) -> Comparison:
-        mine, other = original.files or {}, run.files or {}
-        error, compared = ErrorSize(), 0
-        for name in sorted(mine.keys() | other.keys()):
-            if mine.get(name) == other.get(name):
-                compared += 1
-                continue
-            if (self.skewed.files or {}).get(name) != mine.get(name):
-                left_out.append(f"file {name} differs between two runs of the original")
-                continue
-            size = arrays.deviation(name, self._arrays)
-            if size is None:
-                verb = "is not written" if name not in other else "differs"
-                verb = "is written in addition" if name not in mine else verb
-                return Comparison(Mismatch(f"file {name} {verb}"))
-            error, compared = size, compared + 1
-        return self._words(original, compared, left_out, error)
-
-    @staticmethod
-    def _words(
-        original: RunResult, files: int, left_out: list[str], error: ErrorSize
-    ) -> Comparison:
-        out = original.stdout or b""
-        lines = len(out.splitlines())
-        whole = any("standard output differs" in words for words in left_out)
-        parts = [] if not lines or whole else [f"standard output ({_count(lines, 'line')})"]
-        parts += [_count(files, "file")] if files else []
-        nothing = not parts
-        words = ", ".join([*parts, "exit status"])
-        if nothing:
-            words = "exit status only; the script wrote nothing that could be compared"
-        return Comparison(None, "; ".join([words, *left_out]), error, nothing)
+    def check(
+        self, patched: Mapping[Path, bytes], goal: Goal, deadline: Deadline
+    ) -> Verdict | None:
+        """One run of a rewrite; how it differs from the original, or None. Raises OutOfTime."""
+        self._deadline = deadline
+        return self.compare(self.run(patched), goal).problem
 
     # ------------------------------------------------------------------ verdict
     def judge(
@@ -250,56 +226,203 @@ class ScriptTrials:
 
         The times of the ratio are those of first runs: nothing that an earlier run compiled is
         kept. ``first_call`` is what a run saves that finds compiled code on disk.
+
+        No run goes past ``deadline``; without time for one run of either, the verdict is
+        Unavailable, and says what it would have taken.
         """
-        walls: list[float] = []
-        seconds: list[float] = []
-        while True:
-            progress(f"whole script, run {len(walls) + 1}")
-            run = self.run(patched)
-            last = self.compare(run, goal)
-            if last.problem is not None:
-                return last.problem
-            walls.append(run.wall)
-            seconds.append(run.cpu)
-            if self._enough(walls, goal, deadline):
-                break
-            if self._wants_original(len(walls)) and deadline.remaining() > self.original.wall:
-                progress("whole script, original")
-                self._originals.append(self._run({}))
-        measured = timing.ratio(self.original_walls, walls)
-        obstacle = timing.gain(measured, goal.threshold)
+        self._deadline, self._meter = deadline, Meter()
+        timed = Timed(patched)
+        needed = self._needed(goal)
+        if deadline.remaining() < needed:
+            return self._without_original(patched, goal) or out_of_time(needed, deadline)
+        try:
+            while True:
+                progress(f"whole script, run {len(timed.walls) + 1}")
+                problem = self._once(timed, goal)
+                if problem is not None:
+                    return problem
+                if self._enough(timed.walls, goal, deadline):
+                    break
+                if self._wants_original(len(timed.walls), deadline):
+                    progress("whole script, original")
+                    self._original_again()
+            return self._verdict(timed, goal, deadline)
+        except OutOfTime:
+            if not timed.walls:
+                return out_of_time(needed, deadline)
+            return self._verdict(timed, replace(goal, beat=0.0), deadline)
+
+    def _without_original(self, patched: Mapping[Path, bytes], goal: Goal) -> Verified | None:
+        """The rewrite against runs of the original that were made for other reasons.
+
+        The user's own run gives the time, a profiled one the output. Only a plain gain and equal
+        output count: what differs might differ because of the profiler. None if it cannot be said.
+        """
+        real, wrote = self._real, self.stand_in
+        if real is None or wrote is None or wrote.end != real.end or self._originals:
+            return None
+        if goal.expected is None or self._deadline.remaining() < NEXT_RUN * goal.expected:
+            return None
+        reference = Reference(wrote, self._no_more_runs)
+        timed = Timed(patched)
+        # Waiting is left out of the original's time: what it waited for is not there in a trial.
+        usual = min(real.wall, max(real.cpu, 1e-3))
+        try:
+            while len(timed.walls) < SCHEDULE[-1][2]:
+                left = self._deadline.remaining()
+                if timed.walls and left < 2.0 * timed.walls[-1]:
+                    break
+                run = self._run(patched, limit=SLOWDOWN_LIMIT * usual + MARGIN)
+                timed.last = reference.compare(run, WrittenFiles(), goal)
+                if timed.last.problem is not None:
+                    return None
+                timed.walls.append(run.wall)
+                timed.usages.append(usage(run))
+        except OutOfTime:
+            if not timed.walls:
+                return None
+        sides = [usage(real)], timed.usages
+        measured = timing.ratio([usual], timed.walls, usages=sides)
+        if measured.low < PLAIN * goal.threshold:
+            return None
+        words = f"{timed.last.compared}; {STOOD_IN}"
+        return Verified(measured, timed.last.error, 0, words)
+
+    @staticmethod
+    def _no_more_runs() -> RunResult:
+        raise OutOfTime
+
+    def settle(
+        self,
+        verdict: Verified,
+        patched: Mapping[Path, bytes],
+        goal: Goal,
+        deadline: Deadline,
+        progress: Progress = lambda text: None,
+    ) -> Verdict:
+        """The last word on a patch that was found faster: more runs, A and B in turn.
+
+        As many as `FINAL` asks for and ``deadline`` allows. Any of these runs may still refute it.
+        """
+        ratio = verdict.speedup
+        last = Comparison(None, verdict.compared, verdict.error)
+        timed = Timed(patched, list(ratio.candidate), list(ratio.candidate_usage), last)
+        self._deadline = deadline
+        try:
+            while self._more(timed, goal, deadline):
+                progress("whole script, original and rewrite in turn")
+                self._original_again()
+                problem = self._once(timed, goal)
+                if problem is not None:
+                    return problem
+        except OutOfTime:
+            pass
+        if len(timed.walls) == len(ratio.candidate):
+            return verdict
+        measured = self._ratio(timed)
+        obstacle = timing.gain(measured, goal.threshold, self._noise(measured))
+        return obstacle or replace(verdict, speedup=measured, compared=timed.last.compared)
+
+    def _more(self, timed: Timed, goal: Goal, deadline: Deadline) -> bool:
+        wall = self.usual or 0.0
+        if deadline.remaining() < NEXT_RUN * (wall + timed.walls[-1]):
+            return False
+        if not self._originals:  # judged without one so far
+            return True
+        originals, rewrites = rows_for(FINAL, wall)
+        measured = self._ratio(timed)
+        if measured.low < PLAIN * goal.threshold:
+            originals = max(originals, 2)
+        if len(self._originals) < originals or len(timed.walls) < rewrites:
+            return True
+        return not timing.clear(measured, goal.threshold) and len(timed.walls) < MOST
+
+    def _once(self, timed: Timed, goal: Goal) -> Verdict | None:
+        """One more run of the rewrite, compared; what is wrong with it, or None."""
+        run = self.run(timed.patched)
+        comparison = self.compare(run, goal)
+        if comparison.problem is not None:
+            return comparison.problem
+        timed.last = comparison
+        timed.walls.append(run.wall)
+        timed.usages.append(usage(run))
+        return None
+
+    def _verdict(self, timed: Timed, goal: Goal, deadline: Deadline) -> Verdict:
+        if self._obstacle is not None:
+            return self._obstacle
+        measured = self._ratio(timed)
+        obstacle = timing.gain(measured, goal.threshold, self._noise(measured))
         if obstacle is not None:
             return obstacle
         saved = 0.0
-        if deadline.remaining() > 2 * walls[-1] and not self._beaten(walls[-1], goal):
-            later = self._later_run(patched, goal)
+        wall = timed.walls[-1]
+        if deadline.remaining() > 2 * wall and not self._beaten(wall, goal):
+            later = self._later_run(timed.patched, goal)
             if isinstance(later, Comparison) and later.problem is not None:
                 return later.problem
-            saved = statistics.median(seconds) - later if isinstance(later, float) else 0.0
+            cold = statistics.median(usage.cpu for usage in timed.usages)
+            saved = cold - later if isinstance(later, float) else 0.0
+        last = timed.last
         return Verified(measured, last.error, 0, last.compared, max(0.0, saved))
+
+    # ------------------------------------------------------------------ timing
+    def _ratio(self, timed: Timed) -> Ratio:
+        return timing.ratio(
+            self.original_walls,
+            timed.walls,
+            known_spread=self._known_spread(),
+            usages=([usage(run) for run in self._originals], timed.usages),
+        )
+
+    def _known_spread(self) -> float:
+        """How much the user's own run and the first trial run of the same text differ in time.
+
+        Half of it, to both sides. Where the one waited for a person at the terminal, CPU time
+        tells how much the machine itself varied.
+        """
+        if self._real is None or not self._originals:
+            return 0.0
+        first = self._originals[0]
+        pairs = ((self._real.wall, first.wall), (self._real.cpu, first.cpu))
+        return min(abs(a - b) / (a + b) if a + b > 0.0 else 0.0 for a, b in pairs)
+
+    def _noise(self, measured: Ratio) -> str:
+        walls = (*measured.original, *measured.candidate)
+        usages = (*measured.original_usage, *measured.candidate_usage)
+        return ", ".join(filter(None, (waiting(walls, usages), self._meter.words)))
+
+    def _needed(self, goal: Goal) -> float:
+        """Seconds that one run of each side still takes, as far as is known."""
+        usual = self.usual
+        if usual is None:
+            return 0.0
+        rewrite = usual if goal.expected is None else min(goal.expected, usual)
+        return NEXT_RUN * (rewrite if self._originals else usual + rewrite)
 
     def _enough(self, walls: list[float], goal: Goal, deadline: Deadline) -> bool:
         if self._hopeless(walls[-1], goal) or deadline.remaining() < 2 * walls[0]:
             return True
         if self._beaten(walls[-1], goal):
             return True
-        _, originals, rewrites = (0.0, 1, 1) if goal.quick else self._schedule()
+        wanted = rows_for(SCHEDULE, self.original.wall)
+        originals, rewrites = (1, 1) if goal.quick else wanted
         if len(walls) < rewrites or len(self._originals) < originals:
             return False
-        unclear = timing.gain(timing.ratio(self.original_walls, walls), goal.threshold)
-        return not isinstance(unclear, Inconclusive) or len(walls) >= MOST
+        measured = timing.ratio(self.original_walls, walls, known_spread=self._known_spread())
+        unclear = isinstance(timing.gain(measured, goal.threshold), Inconclusive)
+        return not unclear or len(walls) >= MOST
 
     @staticmethod
     def _beaten(wall: float, goal: Goal) -> bool:
         return goal.beat is not None and wall > 1.25 * goal.beat
 
-    def _schedule(self) -> tuple[float, int, int]:
-        return next(row for row in SCHEDULE if self.original.wall <= row[0])
-
-    def _wants_original(self, rewrites: int) -> bool:
+    def _wants_original(self, rewrites: int, deadline: Deadline) -> bool:
         """In turn with the rewrite; beyond the schedule only where more is needed."""
+        if deadline.remaining() < NEXT_RUN * self.original.wall:
+            return False
         done = len(self._originals)
-        _, originals, enough = self._schedule()
+        originals, enough = rows_for(SCHEDULE, self.original.wall)
         return done < min(originals, 1 + rewrites) or (rewrites >= enough and done < MOST)
 
     def _hopeless(self, wall: float, goal: Goal) -> bool:
@@ -313,46 +436,9 @@ class ScriptTrials:
         """
         if not any(word in text for text in patched.values() for word in COMPILERS):
             return None
-        again = self.run(patched, warm=True)
+        try:
+            again = self.run(patched, warm=True)
+        except OutOfTime:
+            return None
         compared = self.compare(again, goal)
         return compared if compared.problem is not None else again.cpu
-
-    def equality(self, patched: Mapping[Path, bytes], goal: Goal) -> Comparison:
-        """One run, compared; no time is judged."""
-        return self.compare(self.run(patched), goal)
-
-
-def nothing_compared(verdict: Verified) -> bool:
-    """True if a whole-script verdict rests on the exit status alone."""
-    return verdict.compared.startswith("exit status only")
-
-
-def end_words(end: RunEnd) -> str:
-    """How a run ended, as a verb."""
-    match end:
-        case Exited(code):
-            return f"ends with status {code}"
-        case Killed(signal):
-            return f"dies of signal {signal}"
-        case Stopped(limit):
-            return f"was stopped after {limit:.0f} s"
-    raise AssertionError(end)
-
-
-def _close(mine: bytes, other: bytes, goal: Goal) -> bool:
-    """Only printed digits differ, by no more than rounding that the rewrite announces."""
-    if goal.exactness is Exactness.BITS:
-        return False
-    relative = max(REASSOCIATED_FACTOR * EPS * math.sqrt(goal.reduction_length), 1e-12)
-    return close_numbers(
-        mine.decode("utf-8", "replace"), other.decode("utf-8", "replace"), relative
-    )
-
-
-def _last_line(run: RunResult) -> str:
-    lines = [k for k in (run.stderr or b"").decode("utf-8", "replace").splitlines() if k.strip()]
-    return f" ({lines[-1].strip()[:200]})" if lines else ""
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

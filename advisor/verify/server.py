@@ -13,8 +13,9 @@ from pathlib import Path
 
 from ..model import Region
 from . import rebuild
+from .replies import Hello, read_message
 from .sockets import fitting
-from .states import HeldState, Hello, read_message
+from .states import HeldState
 
 ADDRESS_VARIABLE = "GPUADVISE_STATES"
 """Environment variable through which the instrumented run learns where to send holders."""

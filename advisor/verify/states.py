@@ -8,15 +8,19 @@ import socket
 import statistics
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 from ..deadline import Deadline
-from ..model import Crashed, Exactness, TimedOut, Unavailable
+from ..model import Crashed, Exactness, TimedOut, Unavailable, Usage
 from . import capture
 from .compare import Comparison, Different, Incomparable, Same, compare
 from .leftovers import ignorable_globals
+from .perturb_aims import tests_in
+from .perturbed import NOT_PERTURBED, Perturbed, PerturbedReplay, Runs, read_runs
+from .replies import Hello, Lost, Reference, Run, read_message
+from .shadow import accuracy, not_judged
 
 SLOWDOWN_LIMIT = 4.0
 """A candidate is stopped at this many times the original's time, plus ``MARGIN``."""
@@ -28,35 +32,15 @@ ENOUGH = 6
 """Times of the original kept for one state; candidates tried later share them."""
 CHEAP = 0.5
 """Calls up to this long are run again for every comparison and timing."""
-
-
-@dataclass(frozen=True)
-class Hello:
-    """What a holder says of itself."""
-
-    site: str
-    file: Path
-    qualname: str
-    line: int | None
-    """Of the loop statement, for a held module-level loop."""
-    entry: int
-    reason: str
-    pid: int
-    notes: tuple[str, ...]
-
-    @classmethod
-    def parse(cls, fields: Mapping[str, Any]) -> Hello:
-        """From the holder's first message. Raises KeyError."""
-        return cls(
-            site=fields["site"],
-            file=Path(fields["file"]),
-            qualname=fields["qualname"],
-            line=fields["line"],
-            entry=fields["entry"],
-            reason=fields["reason"],
-            pid=fields["pid"],
-            notes=tuple(fields["notes"]),
-        )
+WIDER_FACTOR = 12.0
+"""The run in wider floats is stopped at this many times the original's time, plus ``MARGIN``:
+scalars of NumPy are that much slower than Python's."""
+KEPT = "a second call with the same arguments returns an object that the first call returned"
+HANGING = 15.0
+"""Seconds beyond its limit after which a copy with perturbed inputs is ended."""
+PERTURBED_LIMIT = 5.0
+PERTURBED_SHARE = 0.25
+"""Perturbed inputs may take so many seconds, and such a part of the time that is left."""
 
 
 @dataclass(frozen=True)
@@ -76,49 +60,15 @@ class StateResult:
     warm: bool = False
     raised: str | None = None
     """The exception that both raised, in words."""
+    perturbed: Perturbed = NOT_PERTURBED
+    """What came of inputs made from this state's."""
+    usages: tuple[tuple[Usage, ...], tuple[Usage, ...]] = ((), ())
+    """CPU time and page faults of the timed calls of both sides."""
 
     @property
     def same(self) -> bool:
         """Compared, and equal."""
         return isinstance(self.comparison, Same)
-
-
-class _Lost(Exception):
-    """The holder is gone."""
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One attempt's answer, and the state it left."""
-
-    answer: Mapping[str, Any]
-    state: capture.Capture | None
-
-    @property
-    def done(self) -> bool:
-        return bool(self.answer["status"] == "done")
-
-    @property
-    def seconds(self) -> float:
-        return max(float(self.answer["seconds"]), 1e-9)
-
-    @property
-    def failure(self) -> Crashed | TimedOut | Unavailable:
-        why = str(self.answer.get("why", "it gave no answer"))
-        if self.answer["status"] == "crashed":
-            return Crashed(why)
-        if self.answer["status"] == "timeout":
-            return TimedOut(float(self.answer.get("limit", 0.0)))
-        return Unavailable(why)
-
-
-@dataclass
-class _Reference:
-    """The original on this state."""
-
-    state: capture.Capture
-    times: list[float]
-    raised: str | None
 
 
 class HeldState:
@@ -128,8 +78,10 @@ class HeldState:
         self.hello = hello
         self._link = link
         self._originals = originals
-        self._reference: _Reference | Unavailable | None = None
-        self._count = 0
+        self._reference: Reference | Unavailable | None = None
+        self._wider: Run | None = None
+        self._perturbed: PerturbedReplay | None = None
+        self._trials: dict[int, str] = {}
 
     # ------------------------------------------------------------- candidates
     def try_candidate(
@@ -140,12 +92,13 @@ class HeldState:
         reduction_length: int = 1,
         limit: float = 60.0,
         repeats: int = 3,
+        perturb: bool = True,
     ) -> StateResult:
         """Run original and candidate on copies of this state; compare and time them.
 
         ``new_sources``: full new text of every changed file. ``limit``: seconds for all attempts
         together. ``repeats``: timed calls a side. Equality is checked on the first attempt and
-        on the last.
+        on the last. ``perturb``: then also on perturbed inputs, see ``perturb``.
         """
         deadline = Deadline(limit)
         try:
@@ -153,27 +106,82 @@ class HeldState:
             if isinstance(reference, Unavailable):
                 return self._result(None, reference)
             trial = _Trial(self, reference, dict(new_sources), deadline)
-            return trial.run(exactness, reduction_length, repeats)
-        except _Lost:
+            result = trial.run(exactness, reduction_length, repeats)
+            if not (perturb and result.same):
+                return result
+            return self.perturb(
+                new_sources,
+                result,
+                exactness=exactness,
+                reduction_length=reduction_length,
+                limit=min(PERTURBED_LIMIT, PERTURBED_SHARE * deadline.remaining()),
+            )
+        except Lost:
             return self._result(None, Unavailable("the process that held this state has ended"))
+
+    def perturb(
+        self,
+        new_sources: Mapping[Path, bytes],
+        result: StateResult,
+        *,
+        exactness: Exactness = Exactness.BITS,
+        reduction_length: int = 1,
+        limit: float = PERTURBED_LIMIT,
+    ) -> StateResult:
+        """Run original and candidate on inputs made from this state's, and compare.
+
+        ``result``: what came of the recorded state, where both were equal; the answer is the same
+        with ``perturbed`` filled in. ``limit``: seconds for all of it.
+        """
+        if not isinstance(self._reference, Reference):
+            return result
+        if self._perturbed is None:
+            raised = self._reference.raised is not None
+            self._perturbed = PerturbedReplay(
+                self._ask_perturbed, max(self._reference.times), raised=raised
+            )
+        try:
+            found = self._perturbed.judge(
+                new_sources,
+                limit,
+                exactness=exactness,
+                reduction_length=reduction_length,
+                ignore=self.ignorable(new_sources),
+                compiles=compiles(new_sources),
+                tests=tests_in(self._originals, new_sources),
+            )
+        except Lost:
+            return result
+        return replace(result, perturbed=found)
+
+    def _ask_perturbed(
+        self, side: str, changed: Mapping[Path, bytes], order: Mapping[str, Any], limit: float
+    ) -> Runs:
+        request = self._request(side, changed, self.trial_name(changed))
+        # The copies keep to their limit; this one is for a copy that hangs before its first run.
+        request |= {"perturb": order, "limit": limit + HANGING}
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+            self._send(request, [f.fileno() for f in files])
+            return read_runs(self._receive(limit + HANGING + 30.0), files[0])
 
     def _result(
         self, comparison: Comparison | None, failure: Crashed | TimedOut | Unavailable | None
     ) -> StateResult:
         return StateResult(self.hello.entry, self.hello.reason, comparison, failure)
 
-    def _original(self, deadline: Deadline) -> _Reference | Unavailable:
+    def _original(self, deadline: Deadline) -> Reference | Unavailable:
         """The reference on this state, run once (twice if cheap) and kept."""
         if self._reference is None:
             self._reference = self._screen(deadline)
         return self._reference
 
-    def _screen(self, deadline: Deadline) -> _Reference | Unavailable:
+    def _screen(self, deadline: Deadline) -> Reference | Unavailable:
         first = self.attempt("original", {}, deadline.remaining(), want_capture=True)
         if not first.done or first.state is None:
             why = first.answer.get("why", "no answer")
             return Unavailable(f"the original could not be replayed on this state: {why}")
-        reference = _Reference(first.state, [first.seconds], first.answer["raised"])
+        reference = Reference(first.state, [first.seconds], first.answer["raised"], [first.usage])
         if first.seconds > CHEAP or deadline.remaining() < 2 * first.seconds:
             return reference
         second = self.attempt("original", {}, deadline.remaining(), want_capture=True)
@@ -183,20 +191,61 @@ class HeldState:
         if not isinstance(again, Same):
             return Unavailable(f"the original does not repeat itself on this state: {again.what}")
         reference.times.append(second.seconds)
+        reference.usages.append(second.usage)
         return reference
 
     def time_original(self, deadline: Deadline) -> None:
-        """One more time of the original, if that is cheap."""
+        """One more time of the original, if that is cheap: warmed up, as the candidate is."""
         reference = self._reference
-        if not isinstance(reference, _Reference) or reference.times[0] > CHEAP:
+        if not isinstance(reference, Reference) or reference.times[0] > CHEAP:
             return
-        if len(reference.times) >= ENOUGH:
+        if max(len(reference.times), len(reference.warm)) >= ENOUGH:
             return
-        if deadline.remaining() < 2 * reference.times[0]:
+        if deadline.remaining() < 3 * reference.times[0]:
             return
-        run = self.attempt("original", {}, deadline.remaining(), want_capture=False)
+        left = deadline.remaining()
+        if reference.warmable:
+            run = self.attempt("original", {}, left, want_capture=False, warm=True)
+            if run.done:
+                reference.warm.append(run.seconds)
+                reference.warm_usages.append(run.usage)
+                return
+            reference.warmable = False
+        run = self.attempt("original", {}, left, want_capture=False)
         if run.done:
             reference.times.append(run.seconds)
+            reference.usages.append(run.usage)
+
+    def keeps(self, limit: float) -> bool:
+        """Whether two calls of the original return one object."""
+        reference = self._reference
+        assert isinstance(reference, Reference)
+        if reference.keeps is None:
+            run = self.attempt("original", {}, limit, want_capture=False, warm=True, again=True)
+            reference.keeps = not run.done or run.kept
+        return reference.keeps
+
+    def accuracy(
+        self, candidate: capture.Capture, same: Same, reduction_length: int, deadline: Deadline
+    ) -> Comparison:
+        """Whether results that are equal within the tolerance are no less accurate than before.
+
+        Told by one run of the original in wider floats, kept for later candidates.
+        """
+        reference = self._reference
+        assert isinstance(reference, Reference)
+        if self._wider is None:
+            limit = min(WIDER_FACTOR * max(reference.times) + MARGIN, 0.25 * deadline.remaining())
+            self._wider = self.attempt("wider", {}, limit, want_capture=True)
+        run = self._wider
+        if run.state is None:
+            why = str(run.answer.get("why", "it gave no answer"))
+            slow = run.answer["status"] == "timeout"
+            return replace(same, accuracy=not_judged("it took too long" if slow else why))
+        if run.answer["raised"] != reference.raised:
+            return replace(same, accuracy=not_judged(f"there it raises {run.answer['raised']}"))
+        found = accuracy(reference.state, candidate, run.state, reduction_length)
+        return Different(found.worse) if found.worse else replace(same, accuracy=found.words)
 
     # --------------------------------------------------------------- attempts
     def attempt(
@@ -207,19 +256,13 @@ class HeldState:
         *,
         want_capture: bool,
         warm: bool = False,
+        again: bool = False,
         trial: str = "original",
-    ) -> _Run:
+    ) -> Run:
         """Ask the holder for one forked run."""
         limit = max(0.1, min(limit, 3600.0))
-        request = {
-            "side": side,
-            "originals": _texts(self._originals),
-            "changed": _texts(changed),
-            "warm": warm,
-            "capture": want_capture,
-            "limit": limit,
-            "trial": trial,
-        }
+        request = self._request(side, changed, trial)
+        request |= {"warm": warm, "again": again, "capture": want_capture, "limit": limit}
         with contextlib.ExitStack() as stack:
             files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
             self._send(request, [f.fileno() for f in files])
@@ -227,7 +270,17 @@ class HeldState:
             state = None
             if want_capture and answer["status"] == "done":
                 state = self._read(files[0], answer)
-        return _Run(answer, state)
+        return Run(answer, state)
+
+    def _request(self, side: str, changed: Mapping[Path, bytes], trial: str) -> dict[str, Any]:
+        return {
+            "side": side,
+            "originals": _texts(self._originals),
+            "changed": _texts(changed),
+            "warm": False,
+            "capture": True,
+            "trial": trial,
+        }
 
     @staticmethod
     def _read(stream: IO[bytes], answer: dict[str, Any]) -> capture.Capture | None:
@@ -243,18 +296,18 @@ class HeldState:
             socket.send_fds(self._link, [len(data).to_bytes(8, "little")], descriptors)
             self._link.sendall(data)
         except OSError:
-            raise _Lost from None
+            raise Lost from None
 
     def _receive(self, limit: float) -> dict[str, Any]:
         try:
             return read_message(self._link, limit)
         except (OSError, ValueError):
-            raise _Lost from None
+            raise Lost from None
 
-    def new_trial(self) -> str:
+    def trial_name(self, changed: Mapping[Path, bytes]) -> str:
         """A name for a candidate's own scratch folder and compiled code."""
-        self._count += 1
-        return f"candidate-{self._count}"
+        key = hash(tuple(sorted((str(path), text) for path, text in changed.items())))
+        return self._trials.setdefault(key, f"candidate-{len(self._trials) + 1}")
 
     def ignorable(self, changed: Mapping[Path, bytes]) -> frozenset[str]:
         """Globals of the held module that no one reads after the rewrite."""
@@ -274,23 +327,24 @@ class _Trial:
     def __init__(
         self,
         state: HeldState,
-        reference: _Reference,
+        reference: Reference,
         changed: dict[Path, bytes],
         deadline: Deadline,
     ) -> None:
         self.state, self.reference, self.changed = state, reference, changed
         self.deadline = deadline
-        self.name = state.new_trial()
-        self.compiles = any(word in text for text in changed.values() for word in COMPILERS)
+        self.name = state.trial_name(changed)
+        self.compiles = compiles(changed)
         self.steady: list[float] = []
         self.cold: list[float] = []
+        self.usages: dict[bool, list[Usage]] = {True: [], False: []}
         self.setup = 0.0
         self.warm = True
 
     def run(self, exactness: Exactness, reduction_length: int, repeats: int) -> StateResult:
         ignore = self.state.ignorable(self.changed)
 
-        def judge(run: _Run) -> Comparison:
+        def judge(run: Run) -> Comparison:
             assert run.state is not None
             return compare(
                 self.reference.state,
@@ -305,47 +359,59 @@ class _Trial:
             return self.result(None, first.failure)
         self.setup = float(first.answer["setup"])
         self.cold.append(first.seconds)
+        self.usages[False].append(first.usage)
         comparison = judge(first)
+        if isinstance(comparison, Same) and not comparison.error.exact and first.state is not None:
+            comparison = self.state.accuracy(
+                first.state, comparison, reduction_length, self.deadline
+            )
         if not isinstance(comparison, Same):
             return self.result(comparison, None)
         # Every process compiles again: one warm call is what that is worth.
         rounds = 1 if self.compiles else max(1, repeats)
         for left in reversed(range(rounds)):
+            last = left == 0 or self.deadline.remaining() < 4 * first.seconds
             self.state.time_original(self.deadline)
-            run = self.timed(last=left == 0 or self.deadline.remaining() < 4 * first.seconds)
+            run = self.timed(last=last)
             if not run.done:
                 return self.result(None, run.failure)
             if run.state is not None:
                 again = judge(run)
                 if not isinstance(again, Same):
                     return self.result(_later(again), None)
+                if run.kept and not self.state.keeps(self.deadline.remaining()):
+                    return self.result(Different(KEPT), None)
                 break
         return self.result(comparison, None)
 
-    def timed(self, *, last: bool) -> _Run:
+    def timed(self, *, last: bool) -> Run:
         """One timed call: warmed up where that is possible."""
         if self.warm:
             run = self.attempt(warm=True, want_capture=last)
             if run.done:
                 self.steady.append(run.seconds)
+                self.usages[True].append(run.usage)
                 return run
             # Warming up may fail where the call itself does not (shuffled data that never end).
             self.warm = False
         run = self.attempt(warm=False, want_capture=last)
         if run.done:
             self.cold.append(run.seconds)
+            self.usages[False].append(run.usage)
         return run
 
-    def attempt(self, *, warm: bool, want_capture: bool) -> _Run:
+    def attempt(self, *, warm: bool, want_capture: bool) -> Run:
         usual = max(self.reference.times)
         limit = SLOWDOWN_LIMIT * usual + (COMPILE_MARGIN if self.compiles else MARGIN)
-        left = max(self.deadline.remaining(), 1.0)
+        left = max(self.deadline.remaining(), 0.3)
         return self.state.attempt(
             "candidate",
             self.changed,
             min(limit, left),
             want_capture=want_capture,
             warm=warm,
+            # One more call in this process: only where that is cheap.
+            again=warm and want_capture and usual <= CHEAP,
             trial=self.name,
         )
 
@@ -355,17 +421,24 @@ class _Trial:
         times = self.steady or self.cold
         usual = statistics.median(times) if times else 0.0
         beyond = max(0.0, self.cold[0] - usual) if self.cold else 0.0
+        original_times, original_usages = self.reference.of(warm=bool(self.steady))
         return StateResult(
             entry=self.state.hello.entry,
             reason=self.state.hello.reason,
             comparison=comparison,
             failure=failure,
-            original_times=tuple(self.reference.times),
+            original_times=original_times,
             candidate_times=tuple(times),
             first_call=self.setup + beyond,
             warm=bool(self.steady),
             raised=self.reference.raised,
+            usages=(original_usages, tuple(self.usages[bool(self.steady)])),
         )
+
+
+def compiles(changed: Mapping[Path, bytes]) -> bool:
+    """The new code uses a compiler."""
+    return any(word in text for text in changed.values() for word in COMPILERS)
 
 
 def _later(comparison: Different | Incomparable) -> Different | Incomparable:
@@ -375,23 +448,3 @@ def _later(comparison: Different | Incomparable) -> Different | Incomparable:
 
 def _texts(sources: Mapping[Path, bytes]) -> dict[str, str]:
     return {str(path): text.decode("latin-1") for path, text in sources.items()}
-
-
-def read_message(link: socket.socket, limit: float) -> dict[str, Any]:
-    """One message. Raises OSError (TimeoutError) or ValueError."""
-    link.settimeout(limit)
-    size = int.from_bytes(_exactly(link, 8), "little")
-    message = json.loads(_exactly(link, size))
-    if not isinstance(message, dict):
-        raise ValueError("not a message")
-    return message
-
-
-def _exactly(link: socket.socket, size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        piece = link.recv(min(size - len(data), 1 << 20))
-        if not piece:
-            raise ValueError("the connection was closed")
-        data += piece
-    return bytes(data)

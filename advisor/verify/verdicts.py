@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from statistics import median
 
 from ..model import (
     Crashed,
@@ -15,14 +17,33 @@ from ..model import (
     Verified,
 )
 from . import timing
-from .compare import Incomparable, Same, larger
+from .compare import Incomparable, Same
 from .states import StateResult
+from .tolerance import larger
 
 
 def failed(result: StateResult) -> bool:
     """Compared and different, or the rewritten code did not come to an end."""
     compared = result.comparison is not None and not isinstance(result.comparison, Incomparable)
+    if result.perturbed.mismatch is not None:
+        return True
     return (compared and not result.same) or isinstance(result.failure, Crashed | TimedOut)
+
+
+NEUTRAL = 1.25
+"""Times of both sides closer than this factor may be those of the original on both."""
+
+
+def _neutral(result: StateResult) -> bool:
+    if not result.same or not result.original_times or not result.candidate_times:
+        return False
+    ratio = median(result.original_times) / median(result.candidate_times)
+    return 1 / NEUTRAL < ratio < NEUTRAL
+
+
+def untelling(results: Sequence[StateResult]) -> bool:
+    """Whether all states so far may have run the original on both sides, or nothing at all."""
+    return all(_neutral(result) for result in results)
 
 
 def verdict_of(results: Sequence[StateResult]) -> Verdict:
@@ -30,20 +51,31 @@ def verdict_of(results: Sequence[StateResult]) -> Verdict:
     for result in results:
         if isinstance(result.failure, Crashed | TimedOut):
             return result.failure
+        if result.perturbed.mismatch is not None:
+            return Mismatch(f"call {result.entry}, {result.perturbed.mismatch}")
         if failed(result) and result.comparison is not None:
             return Mismatch(f"call {result.entry}: {result.comparison.what}")
     same = [r for r in results if isinstance(r.comparison, Same)]
     if not same:
         return _unavailable(results)
-    longest = max(same, key=lambda r: max(r.original_times))
-    speedup = timing.ratio(longest.original_times, longest.candidate_times)
+    # scale([1, 2], 3), then scale(floats, 0.5): the rewrite for floats runs the original on ints
+    telling = [r for r in same if not _neutral(r)] or same
+    longest = max(telling, key=lambda r: max(r.original_times))
+    speedup = timing.ratio(longest.original_times, longest.candidate_times, usages=longest.usages)
     if speedup.high < 1.0:
         return NotFaster(speedup, 1.0)
     error = ErrorSize()
     for result in same:
         assert isinstance(result.comparison, Same)
         error = larger(error, result.comparison.error)
-    return Verified(speedup, error, len(same), _compared(same), max(r.first_call for r in same))
+    return Verified(
+        speedup,
+        error,
+        len(same),
+        _compared(same),
+        max(r.first_call for r in same),
+        perturbed=sum(r.perturbed.count for r in same),
+    )
 
 
 def _unavailable(results: Sequence[StateResult]) -> Unavailable:
@@ -61,9 +93,17 @@ def _compared(same: Sequence[StateResult]) -> str:
     first = same[0].comparison
     if isinstance(first, Same) and "not compared" in first.what:
         words += f" ({first.what.partition('; ')[2]})"
+    told = [r.comparison.accuracy for r in same if isinstance(r.comparison, Same)]
+    words += "".join(f"; {text}" for text in dict.fromkeys(told) if text)
     raised = [r for r in same if r.raised is not None]
     if raised:
         words += f"; call {raised[0].entry} raises {raised[0].raised} in both"
+    left_out = Counter[str]()
+    for result in same:
+        left_out.update(result.perturbed.left_out)
+    if left_out:
+        reasons = ", ".join(f"{why} ({count})" for why, count in left_out.most_common())
+        words += f"; perturbed inputs left out: {reasons}"
     if not all(r.warm for r in same):
         words += "; timed without a warm-up"
     return words

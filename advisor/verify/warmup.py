@@ -4,6 +4,9 @@ Compilers and caches need a first call; the state must be pristine for the secon
 containers that the state reaches are copied shallowly, the first call runs on shuffled data, and
 then every container gets its old content back, in place: objects stay the same objects. A
 fingerprint of everything reachable says whether that worked.
+
+`returned_again` tells of results that are remembered: two calls of ``def words(text)`` return two
+lists, and who changes one does not change the other.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from . import capture
+from . import capture, surroundings
 
 NODE_LIMIT = 300_000
 """A warm-up is only tried on states of at most this many objects,"""
@@ -40,8 +43,12 @@ def warm_up(
     spaces: Iterable[Space],
     data: Any,
     invoke: Callable[[], Any],
-) -> str | None:
-    """Call once on shuffled data. Returns why that is not possible, or None if it was done.
+    other: Callable[[], Any] | None = None,
+) -> str | Snapshot:
+    """Call once on shuffled data. Returns why that is not possible, or the state before.
+
+    ``other``: the same call with other numbers as arguments; where that raises, ``invoke`` is what
+    warms up.
 
     ``roots`` gives what the state reaches, ``spaces`` are the user's modules; ``data`` is what to
     shuffle: the arguments, or the namespace of a module-level loop. What the candidate itself
@@ -53,14 +60,44 @@ def warm_up(
         snapshot = Snapshot(roots(), spaces)
     except capture.TooLarge:
         return "the state is too large for a warm-up"
+    settings = surroundings.snapshot()
     shuffle(data)
-    with contextlib.suppress(BaseException):  # shuffled data may well make the code raise
-        invoke()
+    calls = [call for call in (other, invoke) if call is not None]
+    for call in calls:
+        with contextlib.suppress(BaseException):  # shuffled data may well make the code raise
+            call()
+            break
     snapshot.restore()
-    if fingerprint(roots()) != before:
+    # np.seterr() or os.chdir(): the second call would find them done.
+    if fingerprint(roots()) != before or surroundings.changed_since(settings):
         return "the state cannot be put back after a first call"
     gc.collect()
-    return None
+    return snapshot
+
+
+def returned_again(result: Any, before: Snapshot, invoke: Callable[[], Any]) -> bool:
+    """Whether a call on the same state returns an object that the last call made.
+
+    ``result``: what that call returned; ``before``: the state before it, which is put back.
+    After the call that counts, as one that remembers results would be quick otherwise.
+    """
+    try:
+        made = _mutable(result).keys() - before.seen.keys()
+        if not made:
+            return False
+        before.restore()
+        return not made.isdisjoint(_mutable(invoke()))
+    except BaseException:  # the user's code: what it raises, the call that counted has told
+        return False
+
+
+def _mutable(result: Any) -> dict[int, Any]:
+    """Arrays and containers that a result holds, by identity; a view counts as what it looks at."""
+    np = sys.modules.get("numpy")
+    kinds: tuple[type, ...] = (list, dict, set, deque, bytearray)
+    kinds += () if np is None else (np.ndarray,)
+    found = Snapshot({"result": result}).seen
+    return {key: thing for key, thing in found.items() if isinstance(thing, kinds)}
 
 
 def fingerprint(roots: Mapping[str, Any]) -> bytes:
@@ -77,7 +114,9 @@ class Snapshot:
         self._undo: list[Callable[[], None]] = []
         self._bytes = 0
         self._numpy: Any = sys.modules.get("numpy")
-        seen: dict[int, Any] = {}
+        self.seen: dict[int, Any] = {}
+        """All that was found, by identity."""
+        seen = self.seen
         pending: list[Any] = list(roots.values())
         while pending:
             thing = pending.pop()
@@ -239,6 +278,15 @@ def shuffle(data: Any) -> None:
     values = data.values() if isinstance(data, dict) else data
     for value in list(values):
         _shuffle(value, seen, 3)
+
+
+def other_number(value: Any) -> Any:
+    """Another argument of the same type: a result that is remembered without them shows."""
+    if type(value) is int and value > 2:
+        return value - 1
+    if type(value) in (str, bytes, tuple):
+        return value[::-1]
+    return value * 1.37 + 0.11 if type(value) is float else value
 
 
 def _shuffle(value: Any, seen: set[int], depth: int) -> None:

@@ -29,6 +29,7 @@ import warnings
 from typing import Any, NoReturn
 
 from . import attempt
+from .private import make_private
 from .sockets import fitting
 from .states_api import Held, HeldCall
 
@@ -43,6 +44,7 @@ def hold(address: str, state: Held) -> NoReturn:
     """Serve ``state`` to the tool that listens at ``address``; ends the process."""
     try:
         _detach()
+        make_private()
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
             with fitting(address) as name:
                 link.connect(name)
@@ -188,6 +190,9 @@ class _Holder:
                 os.close(reader)
                 self.link.close()
                 self.in_copy(request, streams, parent, writer)
+            except BaseException as problem:  # not of the code on trial: that one is caught
+                why = f"the trial itself failed ({type(problem).__name__}: {problem})"
+                attempt.answer_and_exit(writer, {"status": "unavailable", "why": why})
             finally:
                 os._exit(1)
         os.close(writer)
@@ -202,6 +207,7 @@ class _Holder:
         self, request: attempt.Request, streams: attempt.Streams, parent: int, writer: int
     ) -> None:
         attempt.isolate(streams, parent)
+        make_private({streams.capture, streams.stdout, streams.stderr, writer})
         signal.signal(signal.SIGINT, signal.default_int_handler)
         # The sandbox may have renewed the folder since; ours would be a deleted one.
         with contextlib.suppress(OSError):

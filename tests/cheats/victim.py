@@ -11,15 +11,15 @@ def smooth(u, weight):
 
 
 def main():
-    u = np.random.default_rng(7).random(60_000)
-    for _ in range(25):
+    u = np.random.default_rng(7).random(30_000)
+    for _ in range(20):
         v = smooth(u, 0.4)
         u = 0.5 * (u + v)
     print(u[:4], u.sum(), v.sum())
 
 
 def arguments():
-    return (np.random.default_rng(7).random(60_000), 0.4), {}
+    return (np.random.default_rng(7).random(30_000), 0.4), {}
 
 
 if __name__ == "__main__":

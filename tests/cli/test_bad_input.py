@@ -313,16 +313,41 @@ def test_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: flo
 
 
 def test_writes_outside_its_folder(gpuadvise: Callable[..., Run], tmp_path: Path) -> None:
-    """A trial run that is refused a write fails early; so would a rewrite: that proves nothing."""
+    """One real run, many trial runs: the file elsewhere is written once, and compared."""
     outside = tmp_path / "elsewhere.txt"
     text = (
         f"{SMOOTHING}a = smooth(a)\nopen({str(outside)!r}, 'a').write('once\\n')\n"
         "for _ in range(6):\n    a = smooth(a)\nprint(a.sum())\n"
     )
     write(tmp_path / "work", "s.py", text)
-    run = gpuadvise("--apply", "s.py")
+    run = gpuadvise("--apply", "--budget", "60", "s.py")
     assert outside.read_text() == "once\n"
+    assert run.code == 0, run.err
+    outcome = " ".join(run.err.split())
+    assert "unverified as a whole script" not in outcome
+    assert "goes to a scratch folder, compared there" in outcome
+    assert (run.folder / "s.py").read_text() != text
+
+
+@pytest.mark.parametrize("effect", ["database", "network"])
+def test_effects_that_cannot_be_redirected(
+    gpuadvise: Callable[..., Run], tmp_path: Path, effect: str
+) -> None:
+    """A trial run that is refused something goes another way than the real one: no proof."""
+    outside = tmp_path / "elsewhere.db"
+    code = f"import sqlite3\nsqlite3.connect({str(outside)!r}).execute('create table t (x)')\n"
+    if effect == "network":
+        code = (
+            "import socket\ntry:\n    socket.create_connection(('127.0.0.1', 9))\n"
+            "except OSError:\n    print('offline')\n"
+        )
+    text = (
+        f"{SMOOTHING}a = smooth(a)\n{code}for _ in range(6):\n    a = smooth(a)\nprint(a.sum())\n"
+    )
+    write(tmp_path / "work", "s.py", text)
+    run = gpuadvise("--apply", "--budget", "60", "s.py")
     assert run.code == 0, "advice on recorded calls is advice"
     outcome = " ".join(run.err.split())
-    assert "unverified as a whole script: the script writes" in outcome
+    words = {"database": f"it writes {outside}, outside", "network": "it talks to the network"}
+    assert f"unverified as a whole script: {words[effect]}" in outcome
     assert (run.folder / "s.py").read_text() == text, "what is unverified is never applied"

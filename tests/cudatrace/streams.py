@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpuadvise.cudatrace import records
-from gpuadvise.cudatrace.records import Place, Trace
+from gpuadvise.cudatrace.records import Trace
+from gpuadvise.gpumodel import Place
 
 MAIN, WORKER = 10, 11
 NAMES = (

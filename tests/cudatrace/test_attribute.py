@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from streams import ALLOC, COPY, LAUNCH, MAIN, SYNC, WORKER, trace
 
-from gpuadvise.cudatrace.attribute import LineWork, attribute, busy_intervals, call_places
+from gpuadvise.cudatrace.attribute import attribute, busy_intervals, call_places
 from gpuadvise.cudatrace.records import Trace, load
+from gpuadvise.gpumodel import LineWork
 
 DATA = Path(__file__).parents[1] / "data" / "cudatrace"
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import gpuadvise.targets
-from gpuadvise.cudatrace.attribute import LineWork, attribute
+from gpuadvise.cudatrace.attribute import attribute
 from gpuadvise.cudatrace.traced import TracedRun, trace_run
+from gpuadvise.gpumodel import LineWork
 from gpuadvise.model import Target
 from gpuadvise.observe.machine import describe
 from gpuadvise.observe.sandbox import Sandbox

@@ -12,6 +12,7 @@ from gpuadvise.diagnose.hotspots import merge
 from gpuadvise.diagnose.regions import NOT_REACHED, regions
 from gpuadvise.diagnose.sites import find_sites
 from gpuadvise.loopnest.ir import Nest
+from gpuadvise.matching import match_rules
 from gpuadvise.model import (
     Exited,
     FunctionTime,
@@ -26,6 +27,7 @@ from gpuadvise.model import (
 from gpuadvise.observe.lines import observe_lines
 from gpuadvise.observe.sandbox import Sandbox
 from gpuadvise.observe.userfiles import user_files
+from gpuadvise.options import Options
 
 FILE = Path("/p/main.py")
 BARE = RunResult(Exited(0), wall=2.0, cpu=2.0, max_rss=1)
@@ -178,3 +180,31 @@ def test_decorated_helpers_are_not_handed_on(tmp_path: Path) -> None:
     )
     assert set(found[8].functions) == {"g"}
     assert found[8].function is None
+
+
+def test_a_loop_in_a_coroutine_is_named_and_left_alone(tmp_path: Path) -> None:
+    text = """\
+import asyncio
+
+
+async def total(n):
+    s = 0
+    for i in range(n):
+        s += i * i
+    return s
+
+
+print(asyncio.run(total(50)))
+"""
+    path = tmp_path / "prog.py"
+    path.write_text(text)
+    source = Source(path, path.read_bytes())
+    sites = find_sites({path: source}, ())
+    lines = tuple(LineTime(path, n, share=0.4) for n in (6, 7))
+    profile = Profile(BARE, (), lines, "")
+    ((region,),) = regions({path: source}, sites, profile, {})
+    assert isinstance(region.nest, Refusal)
+    assert "coroutine total (async def, line 4)" in region.nest.reason
+    tried = match_rules([(region,)], Options(), [source])
+    assert not tried.candidates
+    assert [r.refusal for r in tried.refused] == [region.nest]

@@ -568,7 +568,7 @@ def held(path: Path) -> tuple[LinesResult, dict[str, list[Hello]]]:
     target = target_of(path)
     sites = sites_of(target)
     sources = {p: p.read_bytes() for p in user_files(target)}
-    with Sandbox(target) as box, StateServer(sources) as server:
+    with Sandbox(target) as box, StateServer(sources, box.own) as server:
         result = observe_lines(
             box, target, sites=sites, functions=None, states_address=server.address
         )
@@ -614,6 +614,62 @@ def test_which_calls_are_held(tmp_path: Path) -> None:
     assert entries["largest"] >= 16 and entries["late"] >= 100
     assert [hello.reason for hello in states["caller:7"]] == ["first"]
     assert [hello.reason for hello in states["<module>:11"]] == ["first"]
+
+
+def test_calls_that_are_easily_missed_are_held(tmp_path: Path) -> None:
+    """A first call without data, a seed larger than any size, slots, types that come once."""
+    path = write(
+        tmp_path,
+        """\
+        class Leaf:
+            __slots__ = ("cells", "unset")
+            def __init__(self, cells):
+                self.cells = cells
+            def total(self):
+                t = 0.0
+                for c in self.cells:
+                    t += c
+                return t
+        def draw(seed, n):
+            for i in range(n):
+                seed = seed * 16807 % 2147483647
+            return seed
+        def norm(xs):
+            t = 0.0
+            for x in xs:
+                t += x * x
+            return t
+        def walk(n):
+            s = 0
+            for i in range(n):
+                s += walk(n // 2) if i == 1 else i
+            return s
+        for leaf in Leaf([1.0]), Leaf([1.0] * 5000), Leaf([1] * 50):
+            leaf.total()
+        draw(123456789, 5), draw(1, 20000), draw(7, 10)
+        norm([]), norm([1.0, 2.0]), norm([1.0] * 5000), norm([1] * 10)
+        walk(9)
+        """,
+    )
+    result, states = held(path)
+    assert result.ended == Exited(0)
+    entries = {
+        name.partition(":")[0]: [(hello.entry, hello.reason) for hello in found]
+        for name, found in states.items()
+        if found
+    }
+    assert entries["Leaf.total"] == [(1, "first"), (2, "largest"), (3, "signature")]
+    assert entries["draw"] == [(1, "first"), (2, "largest")]
+    assert entries["norm"] == [
+        (1, "first"),
+        (2, "signature"),
+        (3, "largest"),
+        (4, "signature"),
+    ]
+    assert entries["walk"] == [(1, "first")], "the calls inside are smaller"
+    seen = at(result, 16)
+    assert (seen.entries, seen.observed, seen.kinds) == (4, 4, 2)
+    assert [part.entries for part in seen.signatures] == [3, 1]
 
 
 def test_random_state_is_the_same_in_the_program(tmp_path: Path) -> None:
@@ -686,7 +742,7 @@ def test_pipes_are_let_go(tmp_path: Path) -> None:
         """,
     )
     target = target_of(path)
-    with Sandbox(target) as box, StateServer({path: path.read_bytes()}) as server:
+    with Sandbox(target) as box, StateServer({path: path.read_bytes()}, box.own) as server:
         result = observe_lines(
             box,
             target,

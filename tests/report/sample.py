@@ -175,8 +175,9 @@ def step_loop() -> ast.For:
 LEDGER = (
     Condition("rows and cols are the extents of state", Basis.PROVED, "line 9"),
     Condition("new shares no memory with state", Basis.PROVED, "allocated in line 10"),
-    Condition("every cell is 0 or 1", Basis.OBSERVED, "100 entries", guarded=True),
-    Condition("state is not subclassed", Basis.OBSERVED, "100 entries"),
+    Condition("every cell is 0 or 1", Basis.OBSERVED, guarded=True, seen=100, entries=100),
+    Condition("state is not subclassed", Basis.OBSERVED, "line 11", seen=20, entries=1000),
+    Condition("no sum passes 64 bits", Basis.PROVED, "line 13", given="fewer than 2**46 steps"),
     Condition("no thread changes state meanwhile", Basis.ASSUMED),
 )
 EXACT = Verified(
@@ -201,6 +202,7 @@ def full_report() -> Report:
         needs=frozenset({"numpy"}),
         ledger=LEDGER,
         exactness=Exactness.BITS,
+        differences=("an overflow is not reported as a warning",),
     )
     other = replace(match, needs=frozenset({"numba"}), change="compiled loops", ledger=LEDGER[:3])
     summed = replace(other, exactness=Exactness.REASSOCIATED, reduction_length=40_000)

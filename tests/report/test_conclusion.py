@@ -24,6 +24,7 @@ NO_STATE = Unavailable("no state of the program could be held here")
         (SLOWER, None, "do not make the whole script faster"),
         (EXACT, Inconclusive("noise"), "could not be told"),
         (NO_STATE, None, "could be verified"),
+        (Inconclusive("not tried: too short"), None, "do not make the whole script faster"),
     ],
 )
 def test_the_reason_is_the_one_that_held(
@@ -37,3 +38,18 @@ def test_the_reason_is_the_one_that_held(
     chosen = Chosen(findings=(replace(finding, winner=None, others=(trial,)),))
     said = conclusion(report.profile, ((finding.region,),), chosen, Deadline(None))
     assert said.startswith("nothing to gain: ") and words in said
+
+
+def test_out_of_time_is_not_nothing_to_gain() -> None:
+    report = full_report()
+    finding = report.findings[0]
+    assert finding.winner is not None and report.profile is not None
+    late = replace(finding.winner, region_verdict=Inconclusive("late"), script_verdict=None)
+    findings = (replace(finding, winner=None, others=(late,)),)
+    chosen = Chosen(findings=findings, partial=True)
+    said = conclusion(report.profile, ((finding.region,),), chosen, Deadline(20.0))
+    assert said == "nothing found within the time budget; a larger --budget may find more"
+    none = conclusion(
+        report.profile, ((finding.region,),), replace(chosen, partial=False), Deadline(20)
+    )
+    assert none.startswith("nothing to gain")

@@ -41,6 +41,7 @@ from gpuadvise.model import (
     TimedOut,
     Trial,
     Unavailable,
+    Usage,
     Verdict,
     Verified,
 )
@@ -129,7 +130,10 @@ def test_every_fact_is_there_at_every_width() -> None:
             "2.10 ms more than later ones",
             "guarded every cell is 0 or 1 (100 entries)",
             "guarded: seen in this run; the new code tests it and else runs the original",
-            "observed state is not subclassed (100 entries; in this run only, unverified",
+            "observed state is not subclassed (20 of 1000 entries; line 11; in this run only, "
+            "unverified",
+            "proved no sum passes 64 bits (line 13; given fewer than 2**46 steps)",
+            "What differs although the results are equal: an overflow is not reported",
             "assumed no thread changes state meanwhile (unverified)",
             "script verified, 6.4x (5.6-7.1x, n=5)",
             "rejected, the result differs: new[3, 4] is 1 instead of 0",
@@ -283,6 +287,52 @@ def test_a_report_without_region_verdict_details() -> None:
     assert "nothing beyond the comparison of the results" in text
 
 
+def test_asked_to_write_and_nothing_to_write() -> None:
+    console = Console(file=io.StringIO(), width=140)
+    render(nothing_report(), console, quiet=True, asked=True)
+    assert "nothing was changed" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert "nothing was changed" not in text_of(nothing_report(), quiet=True)
+
+
+def test_why_a_rewrite_that_passed_is_not_in_the_patch() -> None:
+    full = full_report()
+    first, *rest = full.findings[0].others
+    out = replace(first, left_out="together with ZZ201 at line 9: rejected")
+    findings = (replace(full.findings[0], others=(out, *rest)),)
+    text = " ".join(text_of(replace(full, findings=findings)).split())
+    assert "not in the patch: together with ZZ201 at line 9: rejected" in text
+
+
+def test_a_reason_that_names_its_line_gets_no_second_one() -> None:
+    full = full_report()
+    refused = full.refused[1]
+    said = replace(refused, refusal=replace(refused.refusal, reason="h() (line 13)", line=12))
+    text = text_of(replace(full, refused=(said,)))
+    assert "h() (line 13)" in text and "line 12" not in text
+
+
+def test_shares_of_line_timing_alone_are_not_of_the_run() -> None:
+    """A script of 0.2 s spends half of them importing; "at most 370x" would be made up."""
+    full = full_report()
+    assert full.profile is not None
+    alone = replace(full, profile=replace(full.profile, method="line_profiler"))
+    text = " ".join(text_of(alone).split())
+    assert "98 % of the time in the script's own lines" in text
+    assert "share of the time in the script's own lines, as" in text
+    assert "Amdahl" not in text
+
+
+def test_cpu_time_and_page_faults_are_there_for_who_asks() -> None:
+    full = full_report()
+    assert isinstance(full.script_verdict, Verified)
+    used = (Usage(6.4, 4100),) * 5, (Usage(0.13, 9800),) * 5
+    speedup = replace(full.script_verdict.speedup, original_usage=used[0], candidate_usage=used[1])
+    report = replace(full, script_verdict=replace(full.script_verdict, speedup=speedup))
+    wanted = "CPU time 6.40 s -> 130 ms, page faults 4100 -> 9800"
+    assert wanted in text_of(report, 140, verbose=True)
+    assert wanted not in text_of(report, 140)
+
+
 # ---------------------------------------------------------------------- words
 VERDICTS: list[Verdict] = [
     SCRIPT,
@@ -304,6 +354,10 @@ def test_there_are_words_for_every_verdict() -> None:
         unsettled = isinstance(value, Inconclusive | TimedOut | Unavailable)
         assert text.startswith("unverified") == unsettled
         assert words.verdict_style(value)
+
+
+def test_what_was_not_tried_needs_no_second_word_for_it() -> None:
+    assert words.verdict(Inconclusive("not tried: why")) == "unverified, not tried: why"
 
 
 def test_numbers() -> None:
@@ -330,6 +384,8 @@ def test_speed_ups_carry_interval_and_runs() -> None:
 
 def test_errors_in_words() -> None:
     assert words.error_size(ErrorSize()) == "equal bit for bit"
+    assert words.error_size(ErrorSize(numbers=7)) == ("equal bit for bit, 7 floating-point numbers")
+    assert words.error_size(ErrorSize(1e-9, 2e-12, 3, 1)).endswith(", of 1 floating-point number")
     text = words.error_size(ErrorSize(1.5e-9, 2e-12, 3))
     assert text == "largest deviation 1.5e-09, relative 2e-12, 3 units in the last place"
 

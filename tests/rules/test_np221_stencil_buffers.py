@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from harness import Run, assert_same, region_for, run
 
-from gpuadvise.api import Match, Region
+from gpuadvise.api import Match, Refusal, Region
 from gpuadvise.edits import apply_edits
 from gpuadvise.rules.np221_stencil_buffers import stencil_buffers
 
@@ -391,6 +391,19 @@ LEFT_ALONE = {
 @pytest.mark.parametrize("name", LEFT_ALONE)
 def test_left_alone(name: str) -> None:
     text = f"{HEAD}def go(u, k, n):\n    for i in range(n):\n{LEFT_ALONE[name]}    return u\n"
+    assert not isinstance(stencil_buffers(region(text, (LINE, 0.1, 2))), Match)
+
+
+def test_whole_array_work_is_refused_with_a_reason() -> None:
+    """Element loops have nothing to say about buffers; array arithmetic has."""
+    body = LEFT_ALONE["reads_frames"]
+    text = f"{HEAD}def go(u, k, n):\n    for i in range(n):\n{body}    return u\n"
+    answer = stencil_buffers(region(text, (LINE, 0.1, 2)))
+    assert isinstance(answer, Refusal) and answer.reason.startswith("the arrays cannot be reused")
+    assert answer.line is not None and "u * k" in text.splitlines()[answer.line - 1]
+    text = (
+        f"{HEAD}def go(u, k, n):\n    for i in range(n):\n        u[i] = u[i] * k\n    return u\n"
+    )
     assert stencil_buffers(region(text, (LINE, 0.1, 2))) is None
 
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from gpuadvise.model import (
     Candidate,
     Condition,
     Edit,
+    Inconclusive,
     Match,
     Mismatch,
     NotFaster,
@@ -64,7 +66,11 @@ SQUARE = "    for i in range(len(x)):\n        out[i] = x[i] * x[i]\n"
 TOTAL = "    for i in range(len(x)):\n        s += int(x[i])\n"
 
 
-def candidate(source, name, old, new, ledger=(), share=0.45):
+THESE = (Condition("the inputs are those of this run", Basis.OBSERVED),)
+"""Written by hand, without guards: nothing is claimed of other inputs."""
+
+
+def candidate(source, name, old, new, ledger=THESE, share=0.45):
     text = source.data.decode()
     start = text.index(old)
     line = text[:start].count("\n") + 1
@@ -92,8 +98,8 @@ def world(bench, tmp_path):
 
         def run(*candidates, **options):
             wall = trials.original.wall
-            options = {"deadline": Deadline(120), "min_speedup": 1.05, **options}
-            return choose(candidates, bench.server, trials, bare_wall=wall, **options)
+            options = {"deadline": Deadline(120), "min_speedup": 1.05, "unsafe": True, **options}
+            return choose(candidates, bench.server, trials, **{"bare_wall": wall, **options})
 
         yield source, run
 
@@ -131,11 +137,14 @@ def test_what_fails_together_is_taken_apart(world):
     two = candidate(source, "sum", TOTAL, "    s = int(x.sum())\n")
     # The second also changes what the first one relies on.
     broken = Edit(0, len("import numpy as np"), "import numpy as np; np.multiply = np.add")
-    two = Candidate("sum", "sum", two.region, Match((*two.match.edits, broken), "slow", "faster"))
+    two = Candidate(
+        "sum", "sum", two.region, Match((*two.match.edits, broken), "slow", "faster", ledger=THESE)
+    )
     chosen = run(one, two, min_speedup=0.3)
     winners = [f.winner.candidate.id for f in chosen.findings if f.winner]
     assert len(winners) == 1
-    assert any("together" in note for note in chosen.notes)
+    (reason,) = [t.left_out for f in chosen.findings for t in f.others if t.left_out]
+    assert reason.startswith("together with ") and "standard output, line" in reason
     assert isinstance(chosen.script_verdict, Verified)
 
 
@@ -143,10 +152,10 @@ def test_unsafe_candidates_are_named_not_tried(world):
     source, run = world
     ledger = (Condition("x holds no NaN", Basis.OBSERVED, "1 entry"),)
     unsafe = candidate(source, "fast", SQUARE, "    np.multiply(x, x, out=out)\n", ledger)
-    chosen = run(unsafe)
+    chosen = run(unsafe, unsafe=False)
     assert not chosen.patched and not chosen.findings
     assert "equal only if x holds no NaN" in chosen.refused[0].refusal.reason
-    allowed = run(unsafe, unsafe=True, min_speedup=0.3)
+    allowed = run(unsafe, min_speedup=0.3)
     assert allowed.findings[0].winner is not None and not allowed.refused
 
 
@@ -156,6 +165,16 @@ def test_nothing_is_offered_without_a_gain(world):
     chosen = run(same, min_speedup=1.5)
     assert not chosen.patched and chosen.script_verdict is None
     assert chosen.findings[0].winner is None
+
+
+def test_a_script_shorter_than_starting_a_compiler(world):
+    source, run = world
+    loop = candidate(source, "compiled", SQUARE, "    np.multiply(x, x, out=out)\n")
+    loop = replace(loop, match=replace(loop.match, needs=frozenset({"numba"})))
+    chosen = run(loop, bare_wall=0.2)
+    verdict = chosen.findings[0].others[0].region_verdict
+    assert isinstance(verdict, Inconclusive) and verdict.why.startswith("not tried: the whole")
+    assert not chosen.partial
 
 
 def test_an_empty_budget(world):
@@ -178,6 +197,9 @@ def test_deadline():
     deadline = Deadline(5.0, clock=lambda: now[0])
     assert deadline.remaining() == 5.0 and deadline.within(2.0) == 2.0
     now[0] = 14.0
+    # 4 s are spent and 10 more are wanted; and no smaller budget is ever advised.
+    assert deadline.enough(10.0) == 17 and deadline.enough(1.0) == 8
+    assert Deadline(5.0, outside=2.0).enough(10.0) > 12
     assert deadline.remaining() == 1.0 and deadline.within(None) == 1.0 and not deadline.over
     now[0] = 20.0
     assert deadline.remaining() == 0.0 and deadline.over and deadline.spent == 10.0
@@ -273,10 +295,10 @@ def arguments():
 if __name__ == "__main__":
     x = np.arange(250_000.0)
     out = np.zeros(250_000)
-    for repeat in range(60):
+    for repeat in range(30):
         heavy(x, out)
     print(out.sum())
-    for repeat in range(4):
+    for repeat in range(2):
         n = light(x)
     print(n)
 """
@@ -295,7 +317,12 @@ def test_small_loops_count_once_the_large_ones_are_gone(bench, tmp_path):
         trials = ScriptTrials(box, target, None, 60.0)
         wall = trials.original.wall
         chosen = choose(
-            (first, second), bench.server, trials, bare_wall=wall, deadline=Deadline(120)
+            (first, second),
+            bench.server,
+            trials,
+            bare_wall=wall,
+            deadline=Deadline(120),
+            unsafe=True,
         )
     assert [f.winner and f.winner.candidate.id for f in chosen.findings] == ["heavy", "light"]
     assert b"x.sum()" in chosen.patched[source.path]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import csv
 import math
 import random
 from collections import Counter, OrderedDict, deque
@@ -164,17 +165,15 @@ def test_nan_is_nan_whatever_its_payload():
     assert isinstance(check(quiet, other.view("f8")), Same)
 
 
-def test_generators_cannot_be_compared():
-    def numbers():
-        yield 1
-
-    assert isinstance(check(numbers(), numbers()), Incomparable)
+def test_what_cannot_be_compared_is_named():
+    reader, other = csv.reader(["1"]), csv.reader(["1"])
+    assert isinstance(check(reader, other), Incomparable)
     elsewhere = compare(
-        take({"result": 1, "globals": {"g": numbers()}}),
-        take({"result": 1, "globals": {"g": numbers()}}),
+        take({"result": 1, "globals": {"g": reader}}),
+        take({"result": 1, "globals": {"g": other}}),
     )
     assert isinstance(elsewhere, Same)
-    assert "not compared: globals['g'] (builtins.generator)" in elsewhere.what
+    assert "not compared: globals['g'] (_csv.reader)" in elsewhere.what
 
 
 def test_iterators_are_compared_by_position():
@@ -217,6 +216,23 @@ def test_error_sizes():
     assert isinstance(same, Same)
     assert same.error.ulp == 1.0 and same.error.absolute == 2**-51
     assert same.error.relative == 2**-52
+    assert same.error.numbers == 2
+
+
+def test_zero_has_no_last_place():
+    """The distance from 0 to a small number is not counted in the smallest numbers there are."""
+    same = check(
+        np.array([0.0, 1.0]),
+        np.array([1e-16, 1.0]),
+        exactness=Exactness.REASSOCIATED,
+    )
+    assert isinstance(same, Same) and same.error.ulp < 1e17
+
+
+def test_numbers_are_counted():
+    things = [[1.0] * 20, (2.0, 3), np.zeros((2, 3)), np.float32(1), 1j, np.arange(5), "text"]
+    same = check(things, copy.deepcopy(things))
+    assert isinstance(same, Same) and same.error.exact and same.error.numbers == 20 + 1 + 6 + 1 + 1
 
 
 def test_limits():

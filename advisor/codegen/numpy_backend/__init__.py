@@ -14,6 +14,7 @@ from ...model import Basis, Condition, Edit, Exactness, Match, Refusal, Region
 from ...patch import PatchError, import_edit, reindent, replace_statement
 from .emitter import attempt, narrow_types
 from .guarding import guards
+from .inexact import deciding_line, differences
 from .known import Facts
 from .layout import wrapped
 from .normal import NotVectorisable, normalise
@@ -78,6 +79,9 @@ def _emit(region: Region) -> Match:
 
 
 def _match(region: Region, session: Session, root: For, import_: Edit | None) -> Match:
+    empty = all(line.endswith((":", "pass")) for line in session.lines)
+    if empty and not session.epilogue:
+        raise NotVectorisable("nothing that the loop computes is read", region.loop.lineno)
     tests, ledger = guards(session)
     indent = region.loop.col_offset + (4 if tests else 0)
     written = (*session.prologue, *session.lines, *session.epilogue)
@@ -90,6 +94,10 @@ def _match(region: Region, session: Session, root: For, import_: Edit | None) ->
     edits = [replace_statement(region.source, region.loop, lines)]
     if import_ is not None:
         edits.insert(0, import_)
+    line = deciding_line(root) if session.last_digit else None
+    if line is not None:
+        text = "no decision hangs on the last digit of a library function's result"
+        ledger.append(Condition(text, Basis.ASSUMED, f"line {line}"))
     ledger.append(
         Condition(
             "no iteration of the vectorised loops needs what another one writes",
@@ -105,6 +113,7 @@ def _match(region: Region, session: Session, root: For, import_: Edit | None) ->
         needs=frozenset({"numpy"}),
         ledger=tuple(ledger),
         exactness=Exactness.LAST_DIGIT if session.last_digit else Exactness.BITS,
+        differences=differences(root, session.nest, module_level=region.function is None),
     )
 
 

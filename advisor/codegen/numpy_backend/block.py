@@ -21,7 +21,7 @@ from ...loopnest.ir import (
 from .boxes import split
 from .expressions import evaluate, wanted_dtype
 from .legality import index_range
-from .normal import NotVectorisable, exposed, negate
+from .normal import NotVectorisable, exposed, may_raise, negate
 from .reductions import reduce_extreme
 from .scalars import assign, carry, closed, materialise, new_buffer, release, shape_text, spill
 from .session import Binding, BufferRef, Context, Env, Session, Span
@@ -52,7 +52,12 @@ def block_body(
         _forward(statement, pending)
         match statement:
             case Assign(name=name, value=value):
-                assign(session, name, closed(value, env), here, env, statement)
+                ready = closed(value, env)
+                if name not in session.reductions:
+                    computed_here(session, ready, here)
+                needed = after | session.reductions.keys() | session.nest.live_out | session.carried
+                if name in needed:
+                    assign(session, name, ready, here, env, statement)
             case Store():
                 pending += store(session, statement, here, env)
             case If():
@@ -66,6 +71,22 @@ def block_body(
             case _:
                 raise NotVectorisable("a statement has no array form", statement.line)
     return pending
+
+
+def computed_here(session: Session, value: Expr, context: Context) -> None:
+    """What may raise must be shown not to, for all elements, even if few of them are used.
+
+    ``t = 1.0 / x[i]`` raises for ``x[i] == 0`` although ``if x[i] != 0: y[i] = t`` follows, and
+    ``t = x[i + 1]`` behind the end although nobody reads ``t``.
+    """
+    if not may_raise(value):
+        return
+    lines, silent = len(session.lines), session.silent
+    evaluate(session, value, context)
+    if len(session.lines) > lines:
+        session.checked.clear()
+        del session.lines[lines:]
+    session.silent = silent
 
 
 def _forward(statement: Stmt, pending: list[Pending]) -> None:
@@ -151,10 +172,7 @@ def _kept_loop(session: Session, loop: For, context: Context, env: Env) -> None:
     inner = replace(context, kept=context.kept + 1, future=ahead)
     local = dict(env)
     with session.indented(loop_header(session, loop)):
-        count = len(session.lines)
         block_body(session, loop.body, inner, local)
-        if len(session.lines) == count:
-            session.line("pass")
     session.facts.ranges.pop(loop.index, None)
     session.carried = before
 
@@ -232,6 +250,7 @@ def _masked(
     session: Session, test: Expr, statement: If, context: Context, env: Env
 ) -> list[Pending]:
     """Both branches for all elements, joined by the condition."""
+    computed_here(session, test, context)
     effects = sum(
         1 for s in statements((*statement.then, *statement.orelse)) if not isinstance(s, If)
     )

@@ -31,6 +31,9 @@ def align(text: str, present: list[str], axes: tuple[str, ...]) -> str:
 
 def load(session: Session, expr: Load, context: Context, *, target: bool = False) -> Value:
     """Elements of an array as slices of it."""
+    from .effects import inside
+    from .expressions import evaluate
+
     info = session.nest.arrays[expr.array]
     found = [_subscript(session, expr, dim, context) for dim in range(len(expr.index))]
     if all(isinstance(part, str) for part in found) and not target:
@@ -54,6 +57,9 @@ def load(session: Session, expr: Load, context: Context, *, target: bool = False
             raise NotVectorisable(
                 f"{expr.array} is written at computed places: two may coincide", expr.line
             )
+        for dim, part in enumerate(found):
+            if isinstance(part, Value):
+                inside(session, expr, dim, context, evaluate)
         return _gather(session, expr, found, name, dtype, context)
     return _view(expr, found, name, dtype, context, target=target)
 

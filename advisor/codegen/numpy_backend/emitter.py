@@ -148,7 +148,11 @@ class _Writer:
     def _element(self, statement: Store) -> None:
         session = self.session
         if statement.array in session.array_names:
-            raise NotVectorisable("single elements of a list are written", statement.line)
+            raise NotVectorisable(
+                f"single elements of the list {statement.array} are written one after the other",
+                statement.line,
+                "use a NumPy array",
+            )
         info = session.nest.arrays[statement.array]
         target = scalar_text(
             session, Load(info.element, statement.line, statement.array, statement.index)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...loopnest.ir import (
+    PY_BOOL,
     PY_INT,
     Binary,
     Bool,
@@ -22,12 +23,20 @@ from ...loopnest.ir import (
     walk,
 )
 from . import indexing
-from .domains import may_be_python, nonzero_divisor, require
+from .checks import (
+    check_domain,
+    check_exact,
+    check_integer,
+    check_quotient,
+    check_scalar,
+    check_sign_of_zero,
+    check_weak,
+)
 from .elements import align, load
 from .functions import call_value
 from .known import extent_text
 from .normal import NotVectorisable, negate
-from .ranges import Ranges
+from .ranges import Ranges, fits
 from .session import BufferRef, Context, Session
 from .values import (
     AND,
@@ -77,11 +86,8 @@ def _check_narrow(session: Session, expr: Expr, value: Value, context: Context) 
     limits = _LIMITS.get(value.dtype or "")
     if expr.type.kind is not Kind.INT or limits is None or value.dtype == expr.type.dtype:
         return
-    ranges = Ranges(session, context)
-    found = ranges.interval(expr)
-    if found.low is None or found.high is None or found.low < limits[0] or found.high > limits[1]:
+    if not fits(session, context, expr, *limits):
         raise NotVectorisable(f"values may not fit into {value.dtype}", expr.line)
-    ranges.commit()
 
 
 def _evaluate(session: Session, expr: Expr, context: Context) -> Value:
@@ -161,8 +167,9 @@ def _unary(session: Session, expr: Unary, context: Context) -> Value:
         return Value(text, UNARY_LEVEL, expr.type, expr.type.dtype)
     if expr.op == "+":
         return value
+    check_sign_of_zero(session, expr)
     dtype = wanted_dtype(session, expr)
-    _check_integer(session, expr, context)
+    check_integer(session, expr, context)
     value = cast(value, dtype, session.np)
     text = f"{expr.op}{value.at(UNARY_LEVEL)}"
     return Value(text, UNARY_LEVEL, expr.type, dtype, value.axes, True)
@@ -172,35 +179,24 @@ def _binary(session: Session, expr: Binary, context: Context) -> Value:
     left = evaluate(session, expr.left, context)
     right = evaluate(session, expr.right, context)
     if not left.is_array and not right.is_array:
+        if context.axes:  # 1 / s raises only if some iteration gets there
+            check_domain(session, expr, context, evaluate)
         return binary(expr.op, left, right, expr.type, expr.type.dtype)
     dtype = wanted_dtype(session, expr)
-    _check_integer(session, expr, context)
-    _check_domain(session, expr, context)
+    if expr.op in ("*", "/") and left.type.kind is right.type.kind is Kind.COMPLEX:
+        session.last_digit = True  # arrays may use fused multiply-adds, scalars do not
+    check_integer(session, expr, context)
+    for operand, value in ((expr.left, left), (expr.right, right)):
+        check_scalar(session, operand, value, expr.type, context)
+    check_domain(session, expr, context, evaluate)
+    check_sign_of_zero(session, expr)
     if expr.op in ("/",):
         dtype = natural_dtype(expr.type)
-    _check_weak(session, expr, (left, right), context)
+        check_quotient(session, expr, context)
+    check_weak(session, expr, (left, right), context)
     if result_dtype(expr.op, left, right) != dtype:
         left, right = _widened(session, left, right, dtype, expr)
     return binary(expr.op, left, right, expr.type, dtype)
-
-
-def _check_weak(
-    session: Session, expr: Binary, values: tuple[Value, Value], context: Context
-) -> None:
-    """``np.uint8(7) + i`` raises where the Python integer i is beyond 255; arrays would wrap."""
-    dtype = expr.type.dtype or ""
-    if expr.type.kind is not Kind.INT or expr.type.is_python or dtype == "int64":
-        return
-    bits = int(dtype.removeprefix("u").removeprefix("int"))
-    low, high = (0, 2**bits) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1))
-    for operand, value in zip((expr.left, expr.right), values, strict=True):
-        if not (operand.type.is_python and operand.type.kind is Kind.INT and value.is_array):
-            continue
-        ranges = Ranges(session, context)
-        found = ranges.interval(operand)
-        if found.low is None or found.high is None or found.low < low or found.high >= high:
-            raise NotVectorisable(f"an integer may not fit into {dtype}", expr.line)
-        ranges.commit()
 
 
 def _widened(
@@ -219,59 +215,11 @@ def _widened(
     raise NotVectorisable("NumPy computes arrays of these types in another precision", expr.line)
 
 
-def _check_integer(session: Session, expr: Expr, context: Context) -> None:
-    """Python's integers do not wrap: the result must be shown to fit."""
-    if not expr.type.is_python or expr.type.kind is not Kind.INT:
-        return
-    ranges = Ranges(session, context)
-    found = ranges.interval(expr)
-    if found.low is None or found.high is None or max(-found.low, found.high) >= 2**62:
-        raise NotVectorisable("integers may grow beyond 64 bits", expr.line)
-    ranges.commit()
-
-
-def _check_domain(session: Session, expr: Binary, context: Context) -> None:
-    """Zero divisors: Python raises, NumPy scalars warn, array code must do as they do."""
-    if expr.op in ("/", "//", "%"):
-        python = expr.type.is_python or expr.type.kind is Kind.INT
-        if expr.op == "/" and expr.right.type.is_python and may_be_python(session, expr.left):
-            python = True
-        nonzero_divisor(session, expr.right, python, context, evaluate)
-    if expr.op == "**":
-        _check_power(session, expr, context)
-
-
-def _check_power(session: Session, expr: Binary, context: Context) -> None:
-    exponent = expr.right
-    if not isinstance(exponent, Const) or isinstance(exponent.value, complex):
-        raise NotVectorisable("a power with a varying exponent", expr.line)
-    if expr.type.kind is Kind.INT:
-        if isinstance(exponent.value, int) and exponent.value >= 0:
-            return
-        raise NotVectorisable("an integer is raised to a negative power", expr.line)
-    if expr.type.kind is not Kind.FLOAT:
-        raise NotVectorisable("a power of complex numbers", expr.line)
-    # pow(x, 2) of the C library is not x * x for one double in a thousand.
-    session.last_digit = True
-    negative, whole = exponent.value < 0, float(exponent.value).is_integer()
-    if negative:
-        nonzero_divisor(session, expr.left, expr.type.is_python, context, evaluate)
-    if not whole:
-        # A root of a negative number is complex in Python, nan with a warning in NumPy.
-        ranges = Ranges(session, context)
-        low = ranges.interval(expr.left).low
-        if low is not None and low >= 0:
-            ranges.commit()
-        elif expr.type.is_python:
-            reason = "a root of a negative number is complex"
-            require(session, expr.left, "not negative", context, evaluate, reason)
-        elif session.warns or context.mask is not None:
-            session.silent = True
-
-
 def _compare(session: Session, expr: Compare, context: Context) -> Value:
     left = evaluate(session, expr.left, context)
     right = evaluate(session, expr.right, context)
+    if left.is_array or right.is_array:
+        check_exact(session, expr, context)
     return compare(expr.op, left, right, expr.type)
 
 
@@ -298,9 +246,17 @@ def _bool(session: Session, expr: Bool, context: Context) -> Value:
         level = AND if expr.op == "and" else OR
         text = f" {expr.op} ".join(v.at(level + 1) for v in values)
         return Value(text, level, expr.type, None)
+    values = [_bit_operand(value) for value in values]
     level, symbol = (BITAND, "&") if expr.op == "and" else (BITOR, "|")
     text = f" {symbol} ".join(v.at(level + 1) for v in values)
     return Value(text, level, expr.type, "bool", axes, True)
+
+
+def _bit_operand(value: Value) -> Value:
+    """``mask and flags`` with flags = 2 is no ``mask & 2``."""
+    if value.is_array or value.dtype == "bool" or value.type.kind is Kind.BOOL:
+        return value
+    return compare("!=", value, Value("0", ATOM, PY_INT, None), PY_BOOL)
 
 
 # ----------------------------------------------------------------- selection
@@ -321,6 +277,8 @@ def _select(session: Session, expr: Select, context: Context) -> Value:
         return logical
     dtype = wanted_dtype(session, expr)
     axes = test.axes | then.axes | orelse.axes
+    check_scalar(session, expr.then, then, expr.type, context)
+    check_scalar(session, expr.orelse, orelse, expr.type, context)
     then, orelse = cast(then, dtype, session.np), cast(orelse, dtype, session.np)
     a, b = then.text, orelse.text
     if not then.is_array and not orelse.is_array and _where_dtype(then, orelse) != dtype:

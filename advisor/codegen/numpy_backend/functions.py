@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...loopnest.ir import Call, Kind
-from .domains import require
+from .checks import check_scalar
+from .domains import require, require_number
 from .normal import NotVectorisable
-from .ranges import Ranges
+from .ranges import Ranges, fits
 from .session import Context, Session
 from .values import ATOM, Value, cast, compare, natural_dtype
 
@@ -47,19 +50,29 @@ _DOMAIN = {
 """Where ``math`` raises ValueError or OverflowError and NumPy warns (a sufficient condition)."""
 
 
+def rounds_differently(function: str) -> bool:
+    """The array form may differ from the call in the last digit."""
+    module, _, name = function.rpartition(".")
+    return module == "math" and name in _LAST_DIGIT
+
+
 def call_value(session: Session, expr: Call, context: Context) -> Value:
     """The value of a call over the axes."""
     from .expressions import evaluate
 
     values = [evaluate(session, a, context) for a in expr.args]
     if not any(v.is_array for v in values):
+        if context.axes:  # math.sqrt(s) raises only if some iteration gets there
+            _check_scalar_call(session, expr, context)
         return _scalar_call(session, expr, values)
     axes = frozenset().union(*(v.axes for v in values))
     name = expr.function
     if name in ("min", "max"):
-        return _extreme(session, expr, values, axes)
+        return _extreme(session, expr, values, axes, context)
     if name == "abs":
-        dtype = values[0].dtype
+        dtype = natural_dtype(expr.type)
+        # Python's abs(z) is the C library's hypot, NumPy's may be its own.
+        session.last_digit |= values[0].type.kind is Kind.COMPLEX
         text = f"{session.np}.abs({values[0].text})"
         return Value(text, ATOM, expr.type, dtype, axes, True)
     if name in ("int", "float", "bool") or (name.startswith("numpy.") and _is_cast(name)):
@@ -79,6 +92,16 @@ def call_value(session: Session, expr: Call, context: Context) -> Value:
         session.last_digit = True
         return _ufunc(session, expr, _LAST_DIGIT[short], values, axes)
     raise NotVectorisable(f"{name}() has no array form", expr.line)
+
+
+def _check_scalar_call(session: Session, expr: Call, context: Context) -> None:
+    from .expressions import evaluate
+
+    whole = expr.function in ("int", "math.floor", "math.ceil", "math.trunc")
+    if whole and expr.args[0].type.kind is Kind.FLOAT:
+        reason = "a float may be too large for an integer, or not a number"
+        require(session, expr.args[0], "int64", context, evaluate, reason)
+    _check_domain(session, expr, context)
 
 
 def _scalar_call(session: Session, expr: Call, values: list[Value]) -> Value:
@@ -183,19 +206,22 @@ def _cut(session: Session, expr: Call, value: Value, context: Context) -> Value:
     """An integer of each float, towards zero. ``int(nan)`` raises, ``int(1e30)`` is exact."""
     from .expressions import evaluate
 
-    ranges = Ranges(session, context)
-    found = ranges.interval(expr.args[0])
-    if found.low is not None and found.high is not None and max(-found.low, found.high) < 2**62:
-        ranges.commit()
+    reason = "a float may be too large for an integer, or not a number"
+    if fits(session, context, expr.args[0]):
+        # int(min(max(x, 0.0), 255.0)) raises for x = nan: no range says that it is a number.
+        require_number(session, expr.args[0], context, evaluate, reason)
     else:
-        reason = "a float may be too large for an integer, or not a number"
         require(session, expr.args[0], "int64", context, evaluate, reason)
-    return cast(value, natural_dtype(expr.type), session.np)
+    return replace(cast(value, natural_dtype(expr.type), session.np), type=expr.type)
 
 
-def _extreme(session: Session, expr: Call, values: list[Value], axes: frozenset[str]) -> Value:
+def _extreme(
+    session: Session, expr: Call, values: list[Value], axes: frozenset[str], context: Context
+) -> Value:
     """``min(a, b)`` keeps ``a`` unless ``b < a``: NaN and signed zeros follow from that."""
     dtype = natural_dtype(expr.type)
+    for argument, value in zip(expr.args, values, strict=True):
+        check_scalar(session, argument, value, expr.type, context)
     if expr.type.kind in (Kind.INT, Kind.BOOL):
         name = "minimum" if expr.function == "min" else "maximum"
         result = values[0].text

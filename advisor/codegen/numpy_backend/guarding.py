@@ -22,6 +22,7 @@ from ...model import Basis, Condition
 from .known import Facts, extent_text, form_text
 from .normal import NotVectorisable
 from .provenance import made_like, proved_list, proved_type
+from .ranges import GIVEN
 from .session import Session
 from .values import dtype_text
 
@@ -30,13 +31,11 @@ def guards(session: Session) -> tuple[list[str], list[Condition]]:
     """The tests, cheapest and most basic first, and one ledger entry for each fact."""
     tests: list[str] = []
     ledger: list[Condition] = []
-    entries = session.nest.entries
-    evidence = "seen once" if entries == 1 else f"seen {entries} times"
 
     def add(test: str) -> None:
         if test not in tests:
             tests.append(test)
-            ledger.append(Condition(test, Basis.OBSERVED, evidence, guarded=True))
+            ledger.append(Condition(test, Basis.OBSERVED, guarded=True))
 
     for name, info in session.nest.arrays.items():
         for test in _array_tests(session, name, info):
@@ -56,6 +55,9 @@ def guards(session: Session) -> tuple[list[str], list[Condition]]:
         add(_inequality(session.facts, form))
     for test in _alias_tests(session, ledger):
         add(test)
+    if session.sized:
+        text = "no integer that the array code computes leaves 64 bits"
+        ledger.append(Condition(text, Basis.PROVED, "ranges of all expressions", given=GIVEN))
     for test in (*_range_tests(session), *session.domains):
         add(test)
     return tests, ledger
@@ -124,6 +126,7 @@ def _array_tests(session: Session, name: str, info: ArrayInput) -> list[str]:
             f"type({name}) is {np}.ndarray",
             f"{name}.dtype == {dtype}",
             f"{name}.ndim == {info.ndim}",
+            *(_storage(name, info) if info.written and info.allocation is None else ()),
         ]
     kind = info.element.kind.value
     if proved_list(info):
@@ -141,10 +144,28 @@ def _array_tests(session: Session, name: str, info: ArrayInput) -> list[str]:
     return tests
 
 
+def _storage(name: str, info: ArrayInput) -> tuple[str, ...]:
+    """Writeable, and no two elements in one place (``as_strided``, ``sliding_window_view``).
+
+    Storing nothing into a read-only array is no error for the loop, but one for ``copyto``.
+    """
+    if info.c_contiguous:
+        return (f"{name}.flags.carray",)  # writeable, aligned and contiguous
+    strides, shape = f"{name}.strides", f"{name}.shape"
+    if info.ndim == 1:
+        return (f"{name}.flags.writeable", f"{strides}[0] != 0")
+    rows = [
+        f"{strides}[{k}] >= {shape}[{k + 1}] * {strides}[{k + 1}]" for k in range(info.ndim - 1)
+    ]
+    rows.append(f"{strides}[{info.ndim - 1}] > 0")
+    apart = f"({name}.flags.forc or {' and '.join(rows)})"
+    return (f"{name}.flags.writeable", apart)
+
+
 def _scalar_tests(session: Session) -> list[str]:
-    """Types of scalars that take part in the arithmetic (bounds are integers or they raise)."""
+    """Types of the scalars that are read."""
     tests = []
-    used = _arithmetic_scalars(session.root)
+    used = _read_scalars(session)
     for name, scalar in session.nest.scalars.items():
         if name not in used or scalar.literal is not None or scalar.equals:
             continue
@@ -160,27 +181,32 @@ def _scalar_tests(session: Session) -> list[str]:
     return tests
 
 
-def _arithmetic_scalars(root: For) -> set[str]:
-    found: set[str] = set()
-    for statement in statements((root,)):
-        if isinstance(statement, For):
-            continue
+def _read_scalars(session: Session) -> set[str]:
+    """Scalars whose type matters: all that are read, bounds of loops too.
+
+    ``range(n)`` raises for n = 5.0 and ``np.arange(n)`` does not; but where ``np.zeros(n)`` was
+    made before, n is an integer, and as a bound or in a subscript any integer will do.
+    """
+    bounds: set[str] = set()
+    others: set[str] = set()
+    for statement in statements((session.root,)):
+        subscripts = statement.index if isinstance(statement, Store) else ()
         for expr in expressions(statement):
-            inside_index = {
-                id(part)
-                for load in walk(expr)
-                if isinstance(load, Load)
-                for index in load.index
-                for part in walk(index)
-            }
-            if isinstance(statement, Store) and expr in statement.index:
-                continue
-            found |= {
-                part.name
-                for part in walk(expr)
-                if isinstance(part, Var) and id(part) not in inside_index
-            }
-    return found
+            inside = isinstance(statement, For) or expr in subscripts
+            loads = [part for part in walk(expr) if isinstance(part, Load)]
+            hidden = {id(p) for load in loads for index in load.index for p in walk(index)}
+            for part in walk(expr):
+                if isinstance(part, Var):
+                    (bounds if inside or id(part) in hidden else others).add(part.name)
+    integral = {
+        part.name
+        for info in session.nest.arrays.values()
+        for extent in info.extents
+        if extent is not None
+        for part in walk(extent)
+        if isinstance(part, Var)
+    }
+    return others | (bounds - integral)
 
 
 # ------------------------------------------------------------------- aliases
@@ -229,6 +255,10 @@ def _apart(session: Session, name: str, other: str, a: ArrayInput, b: ArrayInput
 # -------------------------------------------------------------------- ranges
 def _range_tests(session: Session) -> list[str]:
     tests = [f"{name} > 0" for name in sorted(session.positive)]
+    for symbol, size in sorted(session.sizes_used.items()):
+        pair = extent_of(symbol)
+        what = f"abs({symbol})" if pair is None else extent_text(session.nest, *pair)
+        tests.append(f"{what} < 2**{size.bit_length() - 1}")
     for name, (low, high) in session.ranges_used.items():
         info = session.nest.arrays.get(name)
         if info is None:

@@ -80,6 +80,9 @@ def _spelled(
             high = f"-{behind.const + 1}"
         if low and not facts.proved(first - 1):
             raise NotVectorisable("an array is read backwards from an unknown place")
+        # u[n - 3:0:-1] starts at the end for n == 2: the empty slice could not be written
+        if stop_text and not stop_text.startswith("-") and not facts.require(stop - 1):
+            raise NotVectorisable("a loop that reads an array backwards may have no iteration")
         return f"{high}:{low}:-1"
     return f"{start_text}:{stop_text}" + (f":{step}" if step != 1 else "")
 

@@ -17,7 +17,11 @@ def convert_lists(session: Session) -> None:
         if info.container == "ndarray":
             continue
         if info.container == "bytearray" or info.ndim > 2:
-            raise NotVectorisable(f"{name} is a {info.container} of a kind not converted")
+            inner = " of lists of lists" if info.ndim > 2 else ""
+            raise NotVectorisable(
+                f"{name} is a {info.container}{inner}, which has no array form here",
+                suggestion="use a NumPy array",
+            )
         if info.element.kind is Kind.COMPLEX or not info.element.is_python:
             raise NotVectorisable(f"{name} holds {info.element} objects")
         if info.element.kind is Kind.INT and not proved_list(info):

@@ -27,6 +27,7 @@ from ...loopnest.ir import (
     For,
     If,
     Kind,
+    Load,
     Scalar,
     Stmt,
     Store,
@@ -179,7 +180,7 @@ def _if(statement: If, then: tuple[Stmt, ...], orelse: tuple[Stmt, ...]) -> tupl
     if isinstance(test, Const):
         return then if test.value else orelse
     if not then and not orelse:
-        return ()
+        return (replace(statement, test=test, then=(), orelse=()),) if may_raise(test) else ()
     if not then:
         return (replace(statement, test=negate(test), then=orelse, orelse=()),)
     return (replace(statement, test=test, then=then, orelse=orelse),)
@@ -195,6 +196,24 @@ def decided(test: Expr) -> Expr:
         case Bool(operands=operands):
             return fold(replace(test, operands=tuple(decided(o) for o in operands)))
     return fold(test)
+
+
+_SAFE_CALLS = frozenset(("min", "max", "abs", "float", "bool"))
+
+
+def may_raise(expr: Expr) -> bool:
+    """Evaluating it may end in an exception: subscripts, divisors, domains of functions."""
+    for part in walk(expr):
+        match part:
+            case Load() | UserCall():
+                return True
+            case Call(function=function) if function not in _SAFE_CALLS:
+                return True
+            case Binary(op="/" | "//" | "%", right=Const(value=value)) if value != 0:
+                continue
+            case Binary(op="/" | "//" | "%" | "**"):
+                return True
+    return False
 
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...loopnest.affine import affine
+from ...loopnest.affine import Affine, affine, extent_of, extent_symbol, variable
 from ...loopnest.ir import (
     Binary,
     Bool,
@@ -24,17 +24,28 @@ from .session import BufferRef, Context, Session
 from .values import natural_dtype
 
 Bound = float | int | None
-SIZE = Interval(0, 2**31)
-"""Extents and trip counts: an array for each of more iterations would fill 16 GiB."""
+LARGEST = 2**40
+"""Extents and trip counts that no run passes: a terabyte of bytes, twelve days of array steps."""
+GIVEN = "fewer than 2**40 elements an array and steps a loop: a terabyte, days of array steps"
+SIZES = (LARGEST, 2**30, 2**20)
+"""Bounds of extents tried in turn; those below `LARGEST` are tested at run time."""
+MOST_INT = 2**62 - 1
+"""Integers of the array code stay below: one sum of two still fits into 64 bits."""
+EXACT = 2**53
+"""Up to it every integer is a double."""
 _ANY = Interval()
 
 
 class Ranges:
     """Intervals of closed expressions; ``commit`` turns what was used into guards."""
 
-    def __init__(self, session: Session, context: Context) -> None:
+    def __init__(self, session: Session, context: Context, size: int = LARGEST) -> None:
         self.session = session
         self.context = context
+        self.size = size
+        self.sizes: set[str] = set()
+        self.sized = False
+        """Rests on `LARGEST`."""
         self.used: dict[str, tuple[Bound, Bound]] = {}
         self.positive: set[str] = set()
 
@@ -42,6 +53,10 @@ class Ranges:
         """The caller relies on an interval: its observations become run-time tests."""
         self.session.ranges_used.update(self.used)
         self.session.positive |= self.positive
+        self.session.sized |= self.sized
+        for symbol in self.sizes:
+            known = self.session.sizes_used.get(symbol, self.size)
+            self.session.sizes_used[symbol] = min(known, self.size)
 
     def excludes_zero(self, expr: Expr) -> bool:
         """Never zero (NaN is not zero either)."""
@@ -59,8 +74,8 @@ class Ranges:
                 return self.session.buffer_ranges.get(buffer.version, _ANY)
             case Var(name=name):
                 return self._variable(name, expr)
-            case Dim():
-                return SIZE
+            case Dim(array=array, axis=axis):
+                return self._symbol(extent_symbol(array, axis))
             case Load(array=array):
                 return self._array(array, expr)
             case Unary(op=op, operand=operand):
@@ -78,19 +93,16 @@ class Ranges:
     def _variable(self, name: str, expr: Expr) -> Interval:
         if name in self.context.axes:
             span = self.context.span(name)
-            return Interval(
-                span.low.const if span.low.is_const else -SIZE.high,  # type: ignore[operator]
-                span.high.const - 1 if span.high.is_const else SIZE.high,
-            )
+            return self._run(span.low, span.high - 1)
         if name in self.session.facts.ranges:
-            return Interval(-(2**31), 2**31)
+            return self._run(*self.session.facts.ranges[name])
         scalar = self.session.nest.scalars.get(name)
         if scalar is None or name in self.session.nest.privates:
             return _ANY
         if scalar.literal is not None and not isinstance(scalar.literal, complex):
             return Interval(scalar.literal, scalar.literal)
         if scalar.equals:
-            return SIZE
+            return self._symbol(name)
         low, high = scalar.interval.low, scalar.interval.high
         if low is None or high is None:
             return _ANY
@@ -104,6 +116,48 @@ class Ranges:
             )
         self.used[name] = (_down(int(low)), _up(int(high)))
         return Interval(*self.used[name])
+
+    def _run(self, low: Affine, high: Affine) -> Interval:
+        """Values of a loop index. With one end known the trips bound the other.
+
+        The trips alone say nothing: ``for i in range(start, start + n)`` may start at 2**60.
+        """
+        a, b = self._form(low), self._form(high)
+        self.sized |= a.low is None or b.high is None
+        lows = [x for x in (a.low, _add(b.low, -LARGEST)) if x is not None]
+        highs = [x for x in (b.high, _add(a.high, LARGEST)) if x is not None]
+        return Interval(max(lows, default=None), min(highs, default=None))
+
+    def trips(self, low: Affine, high: Affine) -> Interval:
+        """Range of the number of iterations from ``low`` up to ``high``."""
+        return self._form(high - low)
+
+    def _form(self, form: Affine) -> Interval:
+        form = self.session.facts.canonical(form)
+        found = Interval(form.const, form.const)
+        for symbol, factor in form.pairs:
+            found = binary_interval("+", found, _scaled(self._symbol(symbol), factor))
+        return found
+
+    def _symbol(self, symbol: str) -> Interval:
+        """Range of an extent or of a scalar that bounds a loop."""
+        form = self.session.facts.canonical(variable(symbol))
+        if form.is_const:
+            return Interval(form.const, form.const)
+        if symbol in self.context.axes:
+            span = self.context.span(symbol)
+            return self._run(span.low, span.high - 1)
+        if symbol in self.session.facts.ranges:
+            return self._run(*self.session.facts.ranges[symbol])
+        scalar = self.session.nest.scalars.get(symbol)
+        extent = extent_of(symbol) is not None or (scalar is not None and bool(scalar.equals))
+        if symbol in self.session.nest.privates or not (extent or scalar):
+            return _ANY
+        if self.size == LARGEST:
+            self.sized |= extent
+            return Interval(0, LARGEST) if extent else _ANY
+        self.sizes.add(symbol)
+        return Interval(0 if extent else -self.size, self.size)
 
     def _positive(self, name: str) -> Interval:
         self.positive.add(name)
@@ -141,6 +195,42 @@ class Ranges:
         if expr.op == "**" and isinstance(expr.right, Const) and expr.right.value == 2:
             return _square(a)
         return binary_interval(expr.op, a, b)
+
+
+def best(session: Session, context: Context, expr: Expr) -> Interval:
+    """The range of an integer, with the least that must be tested for it; tests are recorded."""
+    for size in SIZES:
+        ranges = Ranges(session, context, size)
+        found = ranges.interval(expr)
+        if within(found, -MOST_INT, MOST_INT):
+            ranges.commit()
+            return found
+    return _ANY
+
+
+def fits(
+    session: Session, context: Context, expr: Expr, low: int = -MOST_INT, high: int = MOST_INT
+) -> bool:
+    """Every value lies in ``[low, high]``; what that rests on is recorded for the guards."""
+    for size in SIZES:
+        ranges = Ranges(session, context, size)
+        if within(ranges.interval(expr), low, high):
+            ranges.commit()
+            return True
+    return False
+
+
+def within(found: Interval, low: int, high: int) -> bool:
+    """The interval lies in ``[low, high]``."""
+    if found.low is None or found.high is None:
+        return False
+    return low <= found.low and found.high <= high
+
+
+def type_range(dtype: str) -> tuple[int, int]:
+    """Least and greatest value of an integer dtype (``bool`` counts as one)."""
+    found = _type_limits(dtype)
+    return int(found.low or 0), int(found.high or 0)
 
 
 def _keeps(session: Session, array: str) -> bool:
@@ -234,6 +324,12 @@ def binary_interval(op: str, a: Interval, b: Interval) -> Interval:
         case "|" | "^" if (a.low, b.low) == (0, 0) and a.high == b.high == 1:
             return Interval(0, 1)
     return _ANY
+
+
+def _scaled(a: Interval, factor: int) -> Interval:
+    low = None if a.low is None else a.low * factor
+    high = None if a.high is None else a.high * factor
+    return Interval(low, high) if factor >= 0 else Interval(high, low)
 
 
 def _add(a: Bound, b: Bound) -> Bound:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ...loopnest.affine import affine
 from ...loopnest.ir import (
@@ -22,10 +23,11 @@ from ...loopnest.ir import (
     walk,
 )
 from .expressions import evaluate, truth
+from .flavours import flavours
 from .normal import NotVectorisable, exposed
-from .ranges import Ranges
+from .ranges import LARGEST, MOST_INT, SIZES, Ranges
 from .session import Context, Env, Session
-from .values import ATOM, Value, dtype_text, natural_dtype
+from .values import ATOM, Value, cast, dtype_text, natural_dtype
 
 
 def find(block: For, axes: frozenset[int], needed: frozenset[str]) -> dict[str, str]:
@@ -190,6 +192,16 @@ def _mask(session: Session, context: Context) -> Value | None:
     return None if context.mask is None else truth(evaluate(session, context.mask, context))
 
 
+def _one_flavour(session: Session, element: Expr) -> None:
+    """Refuse ``s += k if flag else a[i]``: a Python float or a NumPy one, as the data will."""
+    if len(flavours(session, element)) > 1:
+        raise NotVectorisable(
+            "the result is a Python number or one of NumPy's, depending on the data",
+            element.line,
+            "convert with float() or int()",
+        )
+
+
 def _method(session: Session, value: Value, name: str) -> str:
     if value.level == ATOM:
         return f"{value.text}.{name}()"
@@ -206,6 +218,7 @@ def _sum(
     session: Session, name: str, op: str, element: Expr, whole: Expr, context: Context
 ) -> None:
     _not_empty(session, context, whole.line)
+    _one_flavour(session, element)
     if whole.type.kind is Kind.INT:
         _sum_integers(session, name, op, element, whole, context)
         return
@@ -220,8 +233,11 @@ def _sum(
     ufunc = "add" if op == "+" else "subtract"
     text = value.text
     if mask is not None and mask.is_array:
-        text = session.fresh("terms")
-        session.line(f"{text} = {value.at(ATOM)}[{mask.text}]")
+        text, chosen, terms = session.fresh("terms"), mask.text, value.at(ATOM)
+        if mask.axes != value.axes:  # if x == 0: the same for all rows
+            session.line(f"{text} = {value.text}")
+            chosen, terms = f"{session.np}.broadcast_to({mask.text}, {text}.shape)", text
+        session.line(f"{text} = {terms}[{chosen}]")
     start = f"{session.np}.append({name}, {text})"
     if dtype != "float64":
         start = f"{start}.astype({dtype_text(session.np, dtype)})"
@@ -230,7 +246,11 @@ def _sum(
     if whole.type.is_python:
         result = f"float({result})"
     comment = "# accumulate adds in the loop's order, np.sum would not"
-    if text != value.text:
+    if mask is not None and not mask.is_array:
+        with session.indented(f"if {mask.text}:"):
+            session.line(comment)
+            session.line(f"{name} = {result}")
+    elif text != value.text:
         with session.indented(f"if {text}.size:"):
             session.line(comment)
             session.line(f"{name} = {result}")
@@ -251,14 +271,14 @@ def _sum_integers(
     session: Session, name: str, op: str, element: Expr, whole: Expr, context: Context
 ) -> None:
     mask = _mask(session, context)
+    if mask is not None and not mask.is_array:
+        # if mode == 1: count += 1, the same for all elements
+        with session.indented(f"if {mask.text}:"):
+            _sum_integers(session, name, op, element, whole, replace(context, mask=None))
+        return
     python = whole.type.is_python
-    ranges = Ranges(session, context)
-    found = ranges.interval(element)
-    bounded = found.low is not None and found.high is not None
-    if python and not (bounded and max(-found.low, found.high) <= 2**31):  # type: ignore[operator,type-var]
+    if python and not _sum_fits(session, element, context):
         raise NotVectorisable("a sum of integers may grow beyond 64 bits", whole.line)
-    if python:
-        ranges.commit()
     dtype = natural_dtype(whole.type)
     count = isinstance(element, Const) and mask is not None and mask.is_array
     if count and mask is not None and isinstance(element, Const):
@@ -294,6 +314,24 @@ def _sum_integers(
     # total = 0 stays a Python int if no element is chosen, and then 0 + np.int64(0) is none.
     with session.indented(f"if {_method(session, chosen, 'any')}:"):
         session.line(update)
+
+
+def _sum_fits(session: Session, element: Expr, context: Context) -> bool:
+    """The sum of all terms stays below 2**62 (what it is added to is a Python integer)."""
+    for size in SIZES:
+        ranges = Ranges(session, context, size)
+        found = ranges.interval(element)
+        if found.low is None or found.high is None:
+            continue
+        terms = 1
+        for _, span in context.spans:
+            trips = ranges.trips(span.low, span.high)
+            terms *= LARGEST if trips.high is None else max(1, int(trips.high))
+        if max(-found.low, found.high) * min(terms, LARGEST) <= MOST_INT:
+            ranges.sized |= terms > LARGEST or size == LARGEST
+            ranges.commit()
+            return True
+    return False
 
 
 def _named(session: Session, value: Value) -> Value:
@@ -332,7 +370,8 @@ def _extreme(
     _not_empty(session, context, line)
     if context.mask is not None or any(loop.step < 0 for loop in session.block_loops):
         raise NotVectorisable("an extreme under a condition or from the end", line)
-    value = _full(session, element, context)
+    _one_flavour(session, element)
+    value = cast(_full(session, element, context), natural_dtype(element.type), session.np)
     function = "argmin" if op == "<" else "argmax"
     np = session.np
     text = value.text

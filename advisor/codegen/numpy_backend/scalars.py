@@ -21,7 +21,7 @@ from ...loopnest.ir import (
 )
 from .expressions import evaluate, wanted_dtype
 from .normal import NotVectorisable
-from .ranges import Ranges
+from .ranges import LARGEST, MOST_INT, Ranges, best, fits
 from .reductions import reduce_assign
 from .session import Binding, Buffer, BufferRef, Context, Env, Session, Span
 from .values import ATOM, cast, dtype_text, natural_dtype, result_dtype
@@ -62,7 +62,9 @@ def carry(session: Session, name: str, loop: For, context: Context, env: Env) ->
         else:
             session.line(f"{buffer.name} = {np}.full({shape}, {value.text}, dtype={kind})")
     if type_.is_python and type_.kind is Kind.INT:
-        session.buffer_ranges[buffer.version] = _accumulator_range(session, name, loop, context)
+        session.buffer_ranges[buffer.version] = _accumulator_range(
+            session, name, initial, loop, context
+        )
     env[name] = Binding(BufferRef(type_, loop.line, buffer), context.spans)
 
 
@@ -83,23 +85,36 @@ def _full_already(name: str, env: Env, spans: tuple[tuple[str, Span], ...], dtyp
     return own and whole and not shared
 
 
-def _accumulator_range(session: Session, name: str, loop: For, context: Context) -> Interval:
-    """A Python integer that only grows by small steps cannot leave 64 bits in a program's life."""
+def _accumulator_range(
+    session: Session, name: str, initial: Expr, loop: For, context: Context
+) -> Interval:
+    """A start and fewer than 2**40 steps (see `ranges.GIVEN`) of a bounded size."""
+    largest = 0
     for statement in statements(loop.body):
         if not isinstance(statement, Assign) or statement.name != name:
             continue
         match statement.value:
             case Binary(op="+" | "-", left=Var(name=left), right=right) if left == name:
-                ranges = Ranges(session, context)
-                step = ranges.interval(right)
-                if step.low is None or step.high is None:
+                step = _magnitude(session, right, context, (1, 2**8, 2**20))
+                if step is None:
                     return Interval()
-                if max(-step.low, step.high) >= 2**20:
-                    return Interval()
-                ranges.commit()
+                largest += step
             case _:
                 return Interval()
-    return Interval(-(2**60), 2**60)
+    # Any start counts: s = base, with base = 2**62, passes 64 bits in a few steps.
+    start = _magnitude(session, initial, context, (0, 2**31, 2**60))
+    if start is None:
+        return Interval()
+    bound = start + largest * LARGEST
+    session.sized = True
+    return Interval(-bound, bound) if bound <= MOST_INT else Interval()
+
+
+def _magnitude(
+    session: Session, expr: Expr, context: Context, bounds: tuple[int, ...]
+) -> int | None:
+    """The first bound that no value exceeds."""
+    return next((b for b in bounds if fits(session, context, expr, -b, b)), None)
 
 
 def shape_text(session: Session, context: Context) -> str:
@@ -107,6 +122,9 @@ def shape_text(session: Session, context: Context) -> str:
     facts = session.facts
     sizes = []
     for _, span in context.spans:
+        # np.zeros(n - 2) raises for n == 1, where the loop has no iteration
+        if span.step == 1 and not facts.require(span.high - span.low):
+            raise NotVectorisable("the trip count of a loop may be negative")
         if span.step == 1:
             sizes.append(facts.text(facts.canonical(span.high - span.low)))
         else:
@@ -170,11 +188,9 @@ def materialise(session: Session, name: str, value: Expr, context: Context, env:
     buffer = new_buffer(session, name, context, result.dtype or "float64", result.axes)
     buffer = replace(buffer, origin=value)
     text = result.text if result.fresh else f"{result.at(ATOM)}.copy()"
-    ranges = Ranges(session, context)
-    found = ranges.interval(value)
-    if value.type.kind is Kind.INT and found.low is not None and found.high is not None:
-        ranges.commit()
-        session.buffer_ranges[buffer.version] = found
+    found = Ranges(session, context).interval(value)
+    if value.type.kind is Kind.INT:
+        session.buffer_ranges[buffer.version] = best(session, context, value)
     elif found.low is not None:
         session.buffer_ranges[buffer.version] = found
     session.line(f"{buffer.name} = {text}")

@@ -110,6 +110,10 @@ class Session:
         default_factory=dict
     )
     """Arrays and scalars whose observed range the text relies on."""
+    sized: bool = False
+    """Some range rests on `ranges.LARGEST`."""
+    sizes_used: dict[str, int] = field(default_factory=dict)
+    """Extents and bounds of loops that must stay below a size: symbol -> size."""
     positive: set[str] = field(default_factory=set)
     """Scalars that must be above zero."""
     array_names: dict[str, str] = field(default_factory=dict)
@@ -123,6 +127,8 @@ class Session:
     """Tests on whole inputs, so that no element raises: ``(x != 0).all()``."""
     tests: list[Expr] = field(default_factory=list)
     """The conditions under which the expression being written is evaluated."""
+    raises: bool = False
+    """Some array statement may raise as the loop does, see `effects.may_raise`."""
     checked: set[str] = field(default_factory=set)
     """Divisors tested for zero by the present statement."""
     silent: bool = False
@@ -161,7 +167,10 @@ class Session:
         """Lines below a header."""
         self.line(header)
         self.level += 1
+        count = len(self.lines)
         yield
+        if len(self.lines) == count:
+            self.line("pass")
         self.level -= 1
 
     def fresh(self, wanted: str) -> str:

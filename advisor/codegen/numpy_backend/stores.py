@@ -12,6 +12,7 @@ from ...loopnest.ir import (
     Call,
     Const,
     Expr,
+    For,
     If,
     Kind,
     Load,
@@ -24,11 +25,12 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
+from .domains import require_number
 from .elements import load
 from .expressions import evaluate, truth
 from .normal import NotVectorisable, negate
 from .provenance import copied_from
-from .ranges import Ranges
+from .ranges import fits, type_range
 from .scalars import closed, materialise
 from .session import Binding, BufferRef, Context, Env, Session
 from .values import Value, natural_dtype, result_dtype
@@ -123,7 +125,7 @@ def _ufunc_out(
                 "[" not in target.text and (context.kept and target.text in session.nest.privates)
             ):
                 return None
-            if "[" not in target.text:
+            if not target.text.endswith("]"):  # u[1:].T += x would set the attribute T
                 return f"{target.text}[:] {op}= {second.text}"
             return f"{target.text} {op}= {second.text}"
     return None
@@ -163,22 +165,17 @@ _CUTS = ("int", "math.floor", "math.ceil", "math.trunc")
 
 def _fits(session: Session, value: Expr, element: Scalar, context: Context) -> bool:
     """Every value is in the range of the integer type."""
-    if isinstance(value, Call) and value.function in _CUTS and element.dtype in (None, "int64"):
-        return True  # tested where the integer is made
-    ranges = Ranges(session, context)
-    found = ranges.interval(value)
-    limit = 2 ** (8 * _width(element) - 1)
-    low, high = (0, 2 * limit) if (element.dtype or "").startswith("u") else (-limit, limit)
-    if found.low is None or found.high is None or found.low < low or found.high >= high:
+    match value:
+        case Call(function=function, args=(one, *_)) if (
+            function in _CUTS and one.type.kind is Kind.FLOAT and element.dtype in (None, "int64")
+        ):
+            return True  # tested where the integer is made
+    if not fits(session, context, value, *type_range(natural_dtype(element))):
         return False
-    ranges.commit()
+    if value.type.kind is Kind.FLOAT:
+        reason = "a float that is not a number has no integer"
+        require_number(session, value, context, evaluate, reason)
     return True
-
-
-def _width(element: Scalar) -> int:
-    import numpy as np
-
-    return np.dtype(natural_dtype(element)).itemsize
 
 
 def save_readers(session: Session, array: str, context: Context, env: Env) -> None:
@@ -251,12 +248,7 @@ def _old_value(session: Session, item: Pending, element: Scalar) -> Expr:
     """What the element holds where the condition is false: the fill of a fresh array, if known."""
     info = session.nest.arrays[item.array]
     fill = None if info.allocation is None else info.allocation.fill
-    places = {
-        (s.array, s.index)
-        for s in statements((session.root,))
-        if isinstance(s, Store) and s.array == item.array
-    }
-    first_touch = len(places) == 1 and not session.kept_around
+    first_touch = not session.kept_around and _stored_once(session.root, item.array)
     copied = copied_from(session, info)
     if (
         copied is not None
@@ -267,6 +259,23 @@ def _old_value(session: Session, item: Pending, element: Scalar) -> Expr:
     if fill is not None and first_touch and isinstance(fill, int):
         return Const(Scalar(Kind(type(fill).__name__)), item.value.line, fill)
     return Load(element, item.value.line, item.array, item.index)
+
+
+def _stored_once(loop: For, array: str) -> bool:
+    """All stores are at one place and in one statement: no second ``if`` sees those of the first.
+
+    ``if a[i] > 0: out[i] = 1``, then ``if b[i] > 0: out[i] = 2``: else the 1 must stay.
+    """
+    places = {s.index for s in statements((loop,)) if isinstance(s, Store) and s.array == array}
+    writing = [s for s in loop.body if _writes(s, array)]
+    if len(writing) != 1 or len(places) != 1:
+        return False
+    (only,) = writing
+    return _stored_once(only, array) if isinstance(only, For) else True
+
+
+def _writes(statement: Stmt, array: str) -> bool:
+    return any(isinstance(s, Store) and s.array == array for s in statements((statement,)))
 
 
 def _store_type(a: Expr, b: Expr) -> Scalar:

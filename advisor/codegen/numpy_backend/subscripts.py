@@ -20,7 +20,7 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
-from .normal import decided, exposed
+from .normal import decided, exposed, may_raise
 
 MAX_NODES = 24
 """Longest index expression that is repeated at every use."""
@@ -82,6 +82,8 @@ def _body(
         match statement:
             case Assign(name=name, value=value) if name in names:
                 values[name] = fold(substitute(value, values))
+                if may_raise(values[name]):  # 0 // s, although no one reads it
+                    result.append(replace(statement, value=values[name]))
             case Assign(value=value):
                 result.append(replace(statement, value=fold(substitute(value, values))))
             case Store(index=index, value=value):
@@ -125,6 +127,6 @@ def _if(statement: If, values: dict[str, Expr], names: frozenset[str]) -> tuple[
             values[name] = chosen  # set on one side only: no one reads it on the other
     if isinstance(test, Const):
         return then if test.value else orelse
-    if not then and not orelse:
+    if not then and not orelse and not may_raise(test):
         return ()
     return (replace(statement, test=test, then=then, orelse=orelse),)

@@ -1,0 +1,129 @@
+"""The frozen values about GPU work that pass from one stage of the journey to the next.
+
+Times are seconds, sizes are bytes, shares are fractions, unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A source line of the user's, and the function it is in."""
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True)
+class CopyWork:
+    """Copies of one direction between two kinds of memory, by one line."""
+
+    direction: str
+    source: str
+    target: str
+    count: int
+    bytes: int
+    seconds: float
+    """On the device."""
+
+
+@dataclass(frozen=True)
+class LineWork:
+    """What one source line made the GPU do, and what that cost the host. Times in seconds."""
+
+    place: Place | None
+    """None: calls before the first line, or of threads at a time when no line ran."""
+    host: float
+    """Wall time during which the main thread was at this line."""
+    calls: int
+    api: float
+    """In recorded CUDA calls."""
+    kernels: int
+    gpu: float
+    """Of kernels, memsets and copies on the device, added up."""
+    kernel_time: float
+    names: Mapping[str, tuple[int, float]]
+    """Kernel name -> count, seconds."""
+    copies: tuple[CopyWork, ...]
+    syncs: int
+    """Calls that do nothing but wait."""
+    sync_wait: float
+    copy_waits: int
+    """Copies in which the host waited for work that had to come before them."""
+    copy_wait: float
+    allocations: int
+    frees: int
+    memory_api: float
+    idle: float
+    """Time in which the main thread was at this line and the device had nothing to do."""
+
+    @property
+    def waited(self) -> float:
+        """Seconds in which the CPU waited for the GPU, in synchronisations and in copies."""
+        return self.sync_wait + self.copy_wait
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One reading of one device."""
+
+    time: float
+    """Seconds since sampling began."""
+    gpu: int
+    """Percent of the last sample period in which a kernel ran."""
+    memory_bus: int
+    """Percent of the last sample period in which device memory was read or written."""
+    used: int
+    """Bytes of device memory in use, by everybody."""
+    power: float
+    """Watt."""
+    temperature: int
+    """Degrees Celsius."""
+    clock: int
+    """SM clock, MHz."""
+    memory_clock: int
+    """MHz."""
+
+
+@dataclass(frozen=True)
+class DeviceSamples:
+    """All readings of one device."""
+
+    name: str
+    memory: int
+    """Bytes."""
+    samples: tuple[Sample, ...]
+
+    @property
+    def mean_use(self) -> float:
+        """Mean GPU utilisation, percent."""
+        return sum(s.gpu for s in self.samples) / max(1, len(self.samples))
+
+    @property
+    def peak_memory(self) -> int:
+        """Bytes."""
+        return max((s.used for s in self.samples), default=0)
+
+    @property
+    def peak_power(self) -> float:
+        """Watt."""
+        return max((s.power for s in self.samples), default=0.0)
+
+
+@dataclass(frozen=True)
+class GpuWork:
+    """What a script did on the GPU, by line, as one traced run showed it."""
+
+    lines: tuple[LineWork, ...]
+    coverage: float
+    """Share of kernels, copies and synchronisations that carry a line."""
+    span: float
+    """Seconds from the script's first line to its end, in the traced run."""
+    traced: float
+    """Wall seconds of the traced run."""
+    devices: tuple[DeviceSamples, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,203 @@
+"""What the ledger promises of the new text, held against the text, before anything is run.
+
+A condition that was only observed is safe because the new code tests it and else runs the original.
+Both can be read off the text, for every input at once; runs find a lost test only with an input
+that violates exactly this one: ::
+
+    if type(u) is np.ndarray and u.ndim == 2:     # the ledger also promises: u.shape[0] > 0
+        ...
+    else:
+        pass                                      # and the loop was to stand here
+
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ..model import Condition
+
+Block = Sequence[ast.stmt]
+
+
+def broken_promise(old: bytes, new: bytes, ledger: Iterable[Condition]) -> str | None:
+    """What the ledger says of the new text of a file and is not so; None if all of it is.
+
+    Every guarded condition must be asked in the new text where it was not in the old one, as often
+    as the ledger names it, and the other side of such a test must be statements of the original.
+    Raises SyntaxError.
+    """
+    promised = [c for c in ledger if c.guarded]
+    if not promised:
+        return None
+    before, after = ast.parse(old), ast.parse(new)
+    counts = Counter(_key(atom) for atom in asked(after))
+    counts.subtract(Counter(_key(atom) for atom in asked(before)))
+    guards: set[str] = set()
+    for condition in promised:
+        atoms = _atoms_of(condition)
+        if not atoms and _squeezed(condition.test or condition.text) not in _squeezed(new.decode()):
+            return _untested(condition)
+        for atom in atoms:
+            key = _key(atom)
+            if counts[key] < 1:
+                return _untested(condition)
+            counts[key] -= 1
+            guards.add(key)
+    return _not_kept(before, after, guards)
+
+
+def _untested(condition: Condition) -> str:
+    return f"the new text does not test {condition.test or condition.text}"
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _key(node: ast.AST) -> str:
+    return ast.dump(node)
+
+
+def _atoms_of(condition: Condition) -> list[ast.expr]:
+    """The tests that ``and`` joins in a condition; none if it is not written as one."""
+    try:
+        parsed = ast.parse((condition.test or condition.text).strip(), mode="eval")
+    except SyntaxError:
+        return []
+    return list(_parts(parsed.body))
+
+
+def _parts(test: ast.expr) -> Iterator[ast.expr]:
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            for value in values:
+                yield from _parts(value)
+        case _:
+            yield test
+
+
+# ------------------------------------------------------------------- what is asked
+def asked(tree: ast.AST) -> Iterator[ast.expr]:
+    """Every test that decides something, taken apart at ``and``, ``not``, and in ``all(...)``."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
+                yield from _inside(test)
+            # Z_is_small = Z_is_small and Z.min() >= 0: asked now, used later.
+            case ast.Assign(value=ast.BoolOp() | ast.Compare() as test):
+                yield from _inside(test)
+
+
+def _inside(test: ast.expr) -> Iterator[ast.expr]:
+    yield test
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            for value in values:
+                yield from _inside(value)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _inside(operand)
+        case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(elt=each)]):
+            yield from _inside(each)
+
+
+# ------------------------------------------------------------------- what is kept
+def _not_kept(before: ast.Module, after: ast.Module, guards: set[str]) -> str | None:
+    """The line of a guard whose other side is not the original's; None if there is none."""
+    blocks = [[_key(statement) for statement in block] for block in _blocks(before)]
+    nameless = [[_nameless(statement) for statement in block] for block in _blocks(before)]
+    expressions = {_key(node) for node in ast.walk(before) if isinstance(node, ast.expr)}
+    known = {_key(node) for node in ast.walk(before) if isinstance(node, ast.If | ast.IfExp)}
+    plain = False
+    for node in ast.walk(after):
+        if not isinstance(node, ast.If | ast.IfExp) or _key(node) in known:
+            continue
+        if not any(_key(part) in guards for part in _inside(node.test)):
+            continue
+        if isinstance(node, ast.IfExp):
+            kept = _key(node.orelse) in expressions
+        else:
+            early = _negated(node.test)
+            other = node.body if early else node.orelse
+            plain |= bool(other) and not early
+            # In a function of its own, self.grid is the parameter grid.
+            kept = not other or _is_original(
+                other, nameless if early else blocks, guards, _nameless if early else _key
+            )
+        if not kept:
+            return f"line {node.lineno} of the new text does not fall back to the original"
+    if not plain:
+        return None
+    lost = Counter(_leaves(before)) - Counter(_leaves(after))
+    return f"the new text has lost: {next(iter(lost))}" if lost else None
+
+
+def _negated(test: ast.expr) -> bool:
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+
+
+def _nameless(node: ast.AST) -> str:
+    """A statement without the names of what it works on."""
+    return ast.dump(_Nameless().visit(copy.deepcopy(node)))
+
+
+class _Nameless(ast.NodeTransformer):
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name("_", node.ctx)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        return ast.Name("_", node.ctx) if isinstance(root, ast.Name) else self.generic_visit(node)
+
+
+def _is_original(
+    block: Block, blocks: Sequence[Sequence[str]], guards: set[str], key: Callable[[ast.AST], str]
+) -> bool:
+    """Whether a block is a run of the original's statements, or leads to one."""
+    match block:
+        case [ast.If(test=test)] if any(_key(part) in guards for part in _inside(test)):
+            return True  # another case of data; it is looked at by itself
+        case [ast.Return(value=ast.Call(func=ast.Attribute(attr="py_func")))]:
+            return True  # the loop before it was compiled
+    statements = [key(statement) for statement in block]
+    if isinstance(block[-1], ast.Return) and not _runs_in(statements, blocks):
+        statements.pop()  # the loop in a function of its own hands its results over
+    return bool(statements) and _runs_in(statements, blocks)
+
+
+def _runs_in(statements: Sequence[str], blocks: Sequence[Sequence[str]]) -> bool:
+    size = len(statements)
+    return any(
+        list(block[at : at + size]) == list(statements)
+        for block in blocks
+        for at in range(len(block) - size + 1)
+    )
+
+
+def _blocks(tree: ast.AST) -> Iterator[Block]:
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list) and block:
+                yield block
+
+
+def _leaves(tree: ast.AST) -> Iterator[str]:
+    """Simple statements, and the heads of loops and branches."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                pass
+            case ast.For(target=target, iter=domain):
+                yield f"for {ast.unparse(target)} in {ast.unparse(domain)}"
+            case ast.While(test=test):
+                yield f"while {ast.unparse(test)}"
+            case ast.If(test=test):
+                yield f"if {ast.unparse(test)}"
+            case ast.stmt() if not hasattr(node, "body"):
+                yield ast.unparse(node)

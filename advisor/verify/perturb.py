@@ -1,0 +1,303 @@
+"""Perturbed inputs: which ones are made from a held state, in which order, and how.
+
+A perturbation is a small record of plain values, so that it can be sent to a process that holds
+the same state; applied there it makes the same inputs. What is aimed at the tests of
+the new text comes first (see ``perturb_aims``), then sizes (0, 1, odd, doubled), values, layouts,
+types and sharing, dealt out in turn: whenever time runs out, some of every kind were tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations, islice, zip_longest
+from typing import Any
+
+from . import perturb_forms as forms
+from . import perturb_values as values
+from .perturb_aims import AIMED_FIRST, aims, apply_aim, in_words
+from .perturb_sizes import DOUBLED_LIMIT, LARGE, Scheme, resize
+from .perturb_slots import Inputs, Slot
+
+SEED = 20_260
+MAX_PAIRS = 6
+"""Pairs of inputs that are made to share memory."""
+COUNT = 16
+"""Whole numbers above this that are no extents may be numbers of steps: 1000 -> 3."""
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """One change of a state's inputs."""
+
+    words: str
+    """For the report: ``x not contiguous``."""
+    kind: str = "none"
+    """``none``, ``values``, ``exact``, ``form``, ``share``, ``axis``, ``at`` or ``step``, on top of
+    the sizes."""
+    change: str = ""
+    slots: tuple[int, ...] = ()
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    numbers: bool = True
+    """The whole numbers that equal an extent change with it."""
+    seed: int = SEED
+    wild: bool = False
+    """Numbers so large that sums in another order may differ by more than rounding."""
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**asdict(self), "sizes": [list(pair) for pair in self.sizes.items()]}
+
+    @classmethod
+    def parse(cls, fields: Mapping[str, Any]) -> Perturbation:
+        """From what ``plain`` gave."""
+        sizes = dict(fields["sizes"])
+        return cls(**{**fields, "sizes": sizes, "slots": tuple(fields["slots"])})
+
+    def on(self, base: Perturbation) -> Perturbation:
+        """The same change of a state that has other sizes already."""
+        words = f"{self.words}, {base.words}" if base.sizes else self.words
+        return Perturbation(
+            words,
+            self.kind,
+            self.change,
+            self.slots,
+            base.sizes,
+            base.numbers,
+            self.seed,
+            self.wild,
+        )
+
+
+def apply(inputs: Inputs, scheme: Scheme, what: Perturbation) -> bool:
+    """Change the inputs; False if the perturbation does not apply to them.
+
+    May raise what NumPy raises for arrays that cannot be made.
+    """
+    if what.sizes:
+        resize(inputs, scheme, what.sizes, numbers=what.numbers)
+    slots = [inputs.slots[position] for position in what.slots]
+    match what.kind:
+        case "values":
+            done = [
+                values.change_values(slot, what.change, what.seed, inputs.constants)
+                for slot in slots
+            ]
+            return any(done)
+        case "exact":
+            return _exact(inputs, float(what.change), what.seed)
+        case "form":
+            return forms.change_form(slots[0], what.change)
+        case "share":
+            return forms.share(slots[0], slots[1], what.change)
+        case "axis" | "at" | "step":
+            return apply_aim(slots[0], what.kind, what.change)
+    return True
+
+
+def _exact(inputs: Inputs, number: float, seed: int) -> bool:
+    """Numbers of the text in all arrays and lists, and one number for all float scalars.
+
+    What is computed from them is exact, and meets the thresholds of the code: ``x - rate * 0``.
+    """
+    done = False
+    for slot in inputs.slots:
+        if slot.free and slot.kind == "number" and type(slot.get()) is float:
+            slot.put(number)
+            done = True
+        elif slot.free and slot.kind in ("array", "numbers"):
+            done |= values.change_values(slot, "thresholds", seed, inputs.constants)
+    return done
+
+
+# --------------------------------------------------------------------------- plan
+def smaller(inputs: Inputs, scheme: Scheme) -> Iterator[Perturbation]:
+    """Ways to make the state small and quick to run, the best first."""
+    small = scheme.small()
+    if small is None:
+        return
+    words = _resizing(small)
+    yield Perturbation(words, sizes=small)
+    if not inputs.at_top:
+        yield Perturbation(f"{words}, whole numbers unchanged", sizes=small, numbers=False)
+
+
+def fewer_steps(inputs: Inputs, scheme: Scheme, base: Perturbation) -> Perturbation | None:
+    """Also bring down the whole numbers that are no extents; None if there are none."""
+    if inputs.at_top:
+        return None
+    large = [n for n in scheme.numbers if n > COUNT and scheme.number(n, base.sizes) == n]
+    if not large:
+        return None
+    sizes = {**base.sizes, **{n: 3 + k for k, n in enumerate(sorted(set(large)))}}
+    return Perturbation(_resizing(sizes), sizes=sizes)
+
+
+def plan(
+    inputs: Inputs, scheme: Scheme, base: Perturbation, tests: Sequence[str] = ()
+) -> Iterator[Perturbation]:
+    """All perturbations: aimed ones first, then dealt out from one kind after the other.
+
+    ``tests``: what the new text tests.
+    """
+    aimed = aimed_at(inputs, base, tests)
+    first = list(islice(aimed, AIMED_FIRST))
+    yield from first
+    known = {(what.kind, what.change, what.slots) for what in first}
+    for dealt in zip_longest(_blind(inputs, scheme, base), aimed):
+        for what in dealt:
+            key = what and (what.kind, what.change, what.slots)
+            if what is not None and (what.kind == "none" or key not in known):
+                known.add((what.kind, what.change, what.slots))
+                yield what
+
+
+def aimed_at(inputs: Inputs, base: Perturbation, tests: Sequence[str]) -> Iterator[Perturbation]:
+    """What is aimed at the tests of one candidate."""
+    # At module level the text before the loop proves types, layout, sharing and sizes.
+    for kind, change, slots in () if inputs.at_top else aims(inputs, tests):
+        words = _words(inputs, kind, change, slots)
+        yield Perturbation(words, kind, change, slots, wild=kind == "at").on(base)
+
+
+def _words(inputs: Inputs, kind: str, change: str, slots: tuple[int, ...]) -> str:
+    names = [inputs.slots[position].name for position in slots]
+    if kind == "form":
+        table = forms.TABLES[inputs.slots[slots[0]].kind]
+        colon = ":" if inputs.slots[slots[0]].kind == "number" else ""
+        return f"{names[0]}{colon} {table[change][0]}"
+    if kind == "share":
+        return forms.SHARING[change].format(*names)
+    return in_words(inputs.slots, (kind, change, slots))
+
+
+def _blind(inputs: Inputs, scheme: Scheme, base: Perturbation) -> Iterator[Perturbation]:
+    kinds = [
+        _sizes(inputs, scheme, base),
+        _empty_axes(inputs, base),
+        _numbers(inputs, base),
+        _values(inputs, base),
+        _forms(inputs, base),
+        _values_of_each(inputs, base),
+        _sharing(inputs, base),
+    ]
+    for dealt in zip_longest(*kinds):
+        yield from (what for what in dealt if what is not None)
+
+
+def _resizing(sizes: Mapping[int, int]) -> str:
+    changes = [f"{old} -> {new}" for old, new in sorted(sizes.items()) if old != new]
+    more = len(changes) - 3
+    return f"sizes {', '.join(changes[:3])}" + (f" and {more} more" if more > 0 else "")
+
+
+def _sizes(inputs: Inputs, scheme: Scheme, base: Perturbation) -> Iterator[Perturbation]:
+    if not scheme.resizable:
+        return
+    # What is empty has nothing to repeat.
+    groups = sorted((g for g in scheme.groups if g[0] > 0), key=lambda group: -group[0])
+    if inputs.at_top:
+        groups = [group for group in groups if group[-1] >= LARGE]
+    wanted = [(0, True), (1, True), (0, False), (2, True), (5, True), (12, True), (1, False)]
+    for size, numbers in [*wanted, (3, True), (4, True), (-1, True), (2, False)]:
+        for group in groups:
+            new = _doubled(group[0], base) if size < 0 else size
+            if new == group[0] or (inputs.at_top and not numbers):
+                continue
+            sizes = scheme.changed(group, new, base.sizes)
+            words = _resizing({old: sizes[old] for old in group})
+            if not numbers:
+                words += ", whole numbers unchanged"
+            yield Perturbation(words, sizes=sizes, numbers=numbers and base.numbers)
+
+
+def _empty_axes(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
+    """``(0, n)`` and ``(n, 0)``: one axis of one array alone."""
+    if inputs.at_top:
+        return
+    for axis in (0, 1):
+        for position in _containers(inputs):
+            slot = inputs.slots[position]
+            if slot.kind == "array" and axis < len(slot.shape):
+                aim = ("axis", f"{axis} 0", (position,))
+                yield Perturbation(in_words(inputs.slots, aim), *aim).on(base)
+
+
+def _doubled(extent: int, base: Perturbation) -> int:
+    return 2 * extent if extent <= DOUBLED_LIMIT else 2 * base.sizes.get(extent, 8)
+
+
+def _containers(inputs: Inputs) -> list[int]:
+    found = enumerate(inputs.slots)
+    return [k for k, slot in found if slot.free and slot.kind in ("array", "numbers")]
+
+
+def _values(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
+    every = tuple(_containers(inputs))
+    if not every:
+        return
+    for name, (words, _) in values.ALL.items():
+        who = inputs.slots[every[0]].name if len(every) == 1 else "all arrays and lists"
+        made = Perturbation(f"{who}: {words}", "values", name, every, wild=name in values.WILD)
+        yield made.on(base)
+        if name == "nan":
+            for number in ("0", "1"):
+                words = f"numbers of the code in all arrays and lists, floats {number}.0"
+                yield Perturbation(words, "exact", number).on(base)
+
+
+def _values_of_each(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
+    every = _containers(inputs)
+    # At top level b may be a copy of a, always: they change together or not at all.
+    if len(every) < 2 or inputs.at_top:
+        return
+    for name, (words, _) in values.ALL.items():
+        for position in every:
+            words_of = f"{inputs.slots[position].name}: {words}"
+            wild = name in values.WILD
+            yield Perturbation(words_of, "values", name, (position,), wild=wild).on(base)
+
+
+def _forms(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
+    if inputs.at_top:
+        return
+    queues = [_table(inputs, k, base) for k in _containers(inputs)]
+    for dealt in zip_longest(*queues):
+        yield from (what for what in dealt if what is not None)
+
+
+def _table(inputs: Inputs, position: int, base: Perturbation) -> Iterator[Perturbation]:
+    slot = inputs.slots[position]
+    for name, (words, _) in forms.TABLES[slot.kind].items():
+        yield Perturbation(f"{slot.name} {words}", "form", name, (position,)).on(base)
+
+
+def _numbers(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
+    found = [k for k, s in enumerate(inputs.slots) if s.free and s.kind == "number"]
+    for name, (words, _) in forms.NUMBERS.items():
+        for position in found:
+            slot = inputs.slots[position]
+            wild = name in ("inf", "1e300")
+            made = Perturbation(f"{slot.name}: {words}", "form", name, (position,), wild=wild)
+            yield made.on(base)
+
+
+def _sharing(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
+    if inputs.at_top:
+        return
+    pairs = [
+        (i, j)
+        for i, j in combinations(_containers(inputs), 2)
+        if _alike(inputs.slots[i], inputs.slots[j])
+    ]
+    for kind, words in forms.SHARING.items():
+        for i, j in pairs[:MAX_PAIRS]:
+            text = words.format(inputs.slots[i].name, inputs.slots[j].name)
+            yield Perturbation(text, "share", kind, (i, j)).on(base)
+
+
+def _alike(one: Slot, other: Slot) -> bool:
+    first, second = one.get(), other.get()
+    if one.kind != other.kind or type(first) is not type(second):
+        return False
+    return one.kind != "array" or (first.dtype == second.dtype and first.ndim == second.ndim)

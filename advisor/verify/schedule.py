@@ -1,0 +1,58 @@
+"""How many runs are enough, and what is said where there is no time for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..deadline import Deadline
+from ..model import RunResult, Unavailable, Usage, Verdict
+from .agreement import Comparison
+
+SCHEDULE = ((1.0, 3, 5), (4.0, 2, 3), (math.inf, 1, 3))
+"""(up to seconds of the original, runs of the original, runs of the rewrite) that are enough where
+the gain is clear. Where it is not, both are repeated up to ``MOST`` times."""
+FINAL = ((1.0, 3, 5), (4.0, 3, 4), (10.0, 2, 3), (math.inf, 1, 3))
+"""The same for the last word on the patch, where time is left: A and B in turn, with the rewrite
+run beside the original and not only minutes after it. A script of more than 10 s keeps one run of
+the original where the gain is plain: its interval is 20 % wide at least."""
+PLAIN = 1.5
+"""The gain is plain if the whole interval clears the threshold by this factor."""
+MOST = 5
+NEXT_RUN = 1.15
+"""A run is begun only if that many times its last duration is left."""
+
+
+@dataclass
+class Timed:
+    """The runs of one rewrite so far."""
+
+    patched: Mapping[Path, bytes]
+    walls: list[float] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+    last: Comparison = field(default_factory=lambda: Comparison(None))
+
+
+def rows_for(table: tuple[tuple[float, int, int], ...], wall: float) -> tuple[int, int]:
+    """Runs of the original and of the rewrite for a script of ``wall`` seconds."""
+    return next((originals, rewrites) for upto, originals, rewrites in table if wall <= upto)
+
+
+def usage(run: RunResult) -> Usage:
+    """What a run took besides wall time."""
+    return Usage(run.cpu, run.page_faults)
+
+
+NO_TIME = "there was no time left for whole runs"
+
+
+def ran_out(verdict: Verdict) -> bool:
+    """Whether a whole-script verdict says that the budget did not reach."""
+    return isinstance(verdict, Unavailable) and verdict.why.startswith(NO_TIME)
+
+
+def out_of_time(needed: float, deadline: Deadline) -> Unavailable:
+    """The budget does not reach for a whole run of both sides; ``needed``: seconds they take."""
+    return Unavailable(f"{NO_TIME}; --budget {deadline.enough(needed)} should do")

@@ -1,0 +1,302 @@
+"""Trying rewrites: on states of the program, and as whole scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..deadline import Deadline
+from ..model import (
+    Candidate,
+    Exactness,
+    Inconclusive,
+    Mismatch,
+    NotFaster,
+    Region,
+    Trial,
+    Unavailable,
+    Verdict,
+    Verified,
+)
+from ..patch import PatchError, combine
+from .agreement import Goal
+from .claims import broken_promise
+from .compare import Incomparable
+from .script import OutOfTime, ScriptTrials, nothing_compared, ran_out
+from .server import StateServer
+from .states import HeldState, StateResult
+from .verdicts import failed, untelling, verdict_of
+
+STATES = 4
+"""States of one place a candidate is tried on."""
+REPEATS = 2
+"""Timed calls on the first state; the others are there for equality."""
+FIRST_TRY = 0.4
+"""Share of the time left that one state may take before anything is known of the script: an
+endless compilation must not use up what the other rewrites and the whole runs need."""
+REPLAYS = 2.5
+"""The original on a state, and a candidate that is faster three times: so many calls."""
+LEAST = 0.3
+"""Seconds left below which no state is tried."""
+PERTURBED = 5.0
+PERTURBED_SHARE = 0.25
+"""Perturbed inputs of one candidate may take so many seconds in all, and such a part of the time
+that is left."""
+LOOSENESS = (Exactness.BITS, Exactness.LAST_DIGIT, Exactness.REASSOCIATED)
+OUT_OF_TIME = Inconclusive("the time budget ran out before it was tried")
+NOTHING_TO_PROVE = Inconclusive(
+    "no state of the program could be compared, and the script writes nothing: "
+    "there is nothing to prove the rewrite on"
+)
+Progress = Callable[[str], None]
+Patch = dict[Path, bytes]
+
+
+class Trying:
+    """What all trials of one journey share: states, sandbox, budget."""
+
+    def __init__(
+        self,
+        server: StateServer,
+        trials: ScriptTrials,
+        *,
+        bare_wall: float,
+        min_speedup: float,
+        deadline: Deadline,
+        unsafe: bool,
+        progress: Progress,
+    ) -> None:
+        self.server, self.trials = server, trials
+        self.bare_wall, self.min_speedup = bare_wall, min_speedup
+        self.deadline, self.unsafe, self.progress = deadline, unsafe, progress
+        self.notes: list[str] = []
+        self.partial = False
+        """Something was left untried for want of time."""
+        self._results: dict[str, list[StateResult]] = {}
+        self._perturbed: set[str] = set()
+        self._promises: dict[str, str | None] = {}
+
+    # ---------------------------------------------------------------- estimates
+    def inside(self, region: Region) -> float:
+        """Seconds of the bare run in a region."""
+        return min(region.share, 1.0) * self.bare_wall
+
+    def replay(self, region: Region) -> float:
+        """Seconds that one replay of the region takes, about."""
+        entries = region.observation.entries if region.observation else 1
+        return self.inside(region) / max(1, entries)
+
+    def reserve(self, before: Sequence[Trial]) -> float:
+        """Seconds that whole-script trials of what was found so far will need.
+
+        Nothing, as long as nothing that promises to gain was found.
+        """
+        predicted = [t.predicted_script_seconds for t in before if t.predicted_script_seconds]
+        gaining = [p for p in predicted if p * self.min_speedup < self.bare_wall]
+        return self._whole_runs(min(gaining)) if gaining else 0.0
+
+    def _whole_runs(self, predicted: float) -> float:
+        """Seconds of the whole runs of a rewrite that is predicted to take so many."""
+        known = self.trials.original_walls or self.trials.stand_in
+        return (0.0 if known else self.bare_wall) + 3.0 * predicted
+
+    def _predict(self, candidate: Candidate, verdict: Verdict) -> float | None:
+        """Seconds of the whole script, from the gain of the call and the region's share."""
+        if not isinstance(verdict, Verified | NotFaster):
+            return None
+        inside = self.inside(candidate.region)
+        first = verdict.first_call if isinstance(verdict, Verified) else 0.0
+        return self.bare_wall - inside + inside / verdict.speedup.value + first
+
+    # ------------------------------------------------------------------- states
+    def on_states(self, candidate: Candidate, *, full: bool = False) -> Trial:
+        """A candidate on the program's own states, where the hot place was entered.
+
+        On the first state that says something, unless ``full``: those that cannot win need not be
+        proved right. A first call with no data, or with types that are left to the original loop,
+        says nothing.
+        ``full``: on all of them, and on inputs perturbed from theirs.
+        """
+        source = candidate.region.source
+        try:
+            text = combine(source, [candidate.match.edits])
+        except PatchError as problem:
+            return Trial(candidate, Unavailable(f"the edit does not apply: {problem}"))
+        broken = self._broken_promise(candidate, text)
+        if broken is not None:
+            return Trial(candidate, Mismatch(broken))
+        states = self.server.states_of(candidate.region)[:STATES]
+        if not states:
+            return Trial(candidate, Unavailable("no state of the program could be held here"))
+        replay = self.replay(candidate.region)
+        if not self._results.get(candidate.id) and self.deadline.remaining() < 1.5 * replay:
+            # Whole runs may still fit, and say more than half a replay.
+            why = f"one replay takes about {replay:.2g} s, and the time budget leaves less"
+            return Trial(candidate, Unavailable(why))
+        line = candidate.region.site.line
+        results = self._results.setdefault(candidate.id, [])
+        for number, state in enumerate(states, 1):
+            if number <= len(results):
+                continue
+            if number > 1 and not (full or untelling(results)):
+                break
+            if self.deadline.remaining() < LEAST:
+                self.partial = True
+                return Trial(candidate, OUT_OF_TIME)
+            self.progress(f"{candidate.rule}, line {line}: state {number} of {len(states)}")
+            patch = {source.path: text}
+            results.append(self._try([candidate], state, patch, REPEATS if number == 1 else 1))
+            if failed(results[-1]):
+                break
+        if full and not any(failed(result) for result in results):
+            self._on_perturbed(candidate, states, {source.path: text})
+        verdict = verdict_of(results)
+        return Trial(candidate, verdict, predicted_script_seconds=self._predict(candidate, verdict))
+
+    def _broken_promise(self, candidate: Candidate, text: bytes) -> str | None:
+        """What the ledger says of the text and is not so; read once."""
+        if candidate.id not in self._promises:
+            old, ledger = candidate.region.source.data, candidate.match.ledger
+            self._promises[candidate.id] = broken_promise(old, text, ledger)
+        return self._promises[candidate.id]
+
+    def _on_perturbed(
+        self, candidate: Candidate, states: Sequence[HeldState], patch: Patch
+    ) -> None:
+        """Once for each candidate; what is assumed of one that is unsafe may not hold there."""
+        if candidate.id in self._perturbed or not candidate.match.safe:
+            return
+        self._perturbed.add(candidate.id)
+        goal, results = self.goal([candidate]), self._results[candidate.id]
+        whole = self._predict(candidate, verdict_of(results)) or self.bare_wall
+        left = self.deadline.remaining() - self._whole_runs(min(whole, self.bare_wall))
+        deadline = Deadline(min(PERTURBED, PERTURBED_SHARE * max(0.0, left)))
+        for number, (state, result) in enumerate(zip(states, results, strict=False)):
+            # Each process compiles again: that must fit as well.
+            if deadline.remaining() < max(LEAST, 2.0 * result.first_call) or not result.same:
+                continue
+            line = candidate.region.site.line
+            self.progress(f"{candidate.rule}, line {line}: perturbed inputs")
+            results[number] = state.perturb(
+                patch,
+                result,
+                exactness=goal.exactness,
+                reduction_length=goal.reduction_length,
+                limit=deadline.remaining(),
+            )
+            if failed(results[number]):
+                return
+
+    def _try(
+        self, candidates: Sequence[Candidate], state: HeldState, patch: Patch, repeats: int
+    ) -> StateResult:
+        left = self.deadline.remaining()
+        # A call is never longer than the whole script, but a compiler may be.
+        limit = min(20.0 + 4 * self.bare_wall, left - self._whole_runs(0.5 * self.bare_wall))
+        replays = REPLAYS * self.replay(candidates[0].region) + 1.0
+        limit = min(left, max(limit, FIRST_TRY * left, replays))
+        goal = self.goal(candidates)
+        return state.try_candidate(
+            patch,
+            exactness=goal.exactness,
+            reduction_length=goal.reduction_length,
+            limit=limit,
+            repeats=repeats,
+            perturb=False,
+        )
+
+    def clash_on_states(self, trials: Sequence[Trial], patch: Patch) -> tuple[str | None, int]:
+        """Several rewrites at once, on one state of each place.
+
+        Returns how they fail, or None, and the number of states that could be compared. A script
+        that writes little shows little of what two rewrites do to each other: ::
+
+            def scale(data): ...      # the first rewrite turns the global list into an array,
+            def total(): ...          # the second one's guard was made for the list
+
+        """
+        compared = 0
+        for trial in trials:
+            states = self.server.states_of(trial.candidate.region)[:1]
+            if not states or self.deadline.remaining() < LEAST:
+                continue
+            self.progress(f"{len(trials)} rewrites together, on a state of the program")
+            result = self._try([t.candidate for t in trials], states[0], patch, 1)
+            if failed(result):
+                verdict = verdict_of([result])
+                return (reason(verdict), compared)
+            compared += result.comparison is not None and not isinstance(
+                result.comparison, Incomparable
+            )
+        return None, compared
+
+    # ------------------------------------------------------------ whole scripts
+    def goal(
+        self, candidates: Sequence[Candidate], *, beat: float | None = None, quick: bool = False
+    ) -> Goal:
+        """What whole runs with these rewrites have to reach."""
+        matches = [candidate.match for candidate in candidates]
+        return Goal(
+            threshold=self.min_speedup,
+            exactness=max((m.exactness for m in matches), key=LOOSENESS.index),
+            reduction_length=max(m.reduction_length for m in matches),
+            unsafe=self.unsafe,
+            beat=beat,
+            quick=quick,
+        )
+
+    def judge(
+        self,
+        patch: Patch,
+        trials: Sequence[Trial],
+        *,
+        beat: float | None = None,
+        quick: bool = False,
+    ) -> Verdict:
+        """The whole script with these rewrites, against the original."""
+        predicted = [t.predicted_script_seconds for t in trials]
+        expected = min((p for p in predicted if p is not None), default=None)
+        goal = self.goal([t.candidate for t in trials], beat=beat, quick=quick)
+        goal = replace(goal, expected=expected)
+        verdict = self.trials.judge(patch, goal, self.deadline, self.progress)
+        self.partial |= ran_out(verdict)
+        alone = any(not isinstance(t.region_verdict, Verified) for t in trials)
+        if isinstance(verdict, Verified) and alone:
+            if nothing_compared(verdict):
+                return NOTHING_TO_PROVE
+            words = "; no state of the program was compared, only whole runs"
+            return replace(verdict, compared=verdict.compared + words)
+        return verdict
+
+    def script(self, trial: Trial, beat: float | None, *, quick: bool) -> Trial:
+        """One rewrite as a whole script."""
+        source = trial.candidate.region.source
+        try:
+            patch = {source.path: combine(source, [trial.candidate.match.edits])}
+        except PatchError as problem:
+            return replace(trial, script_verdict=Unavailable(str(problem)))
+        return replace(trial, script_verdict=self.judge(patch, [trial], beat=beat, quick=quick))
+
+    def problem(self, patch: Patch, trials: Sequence[Trial]) -> str | None:
+        """Why a patch is wrong, by one whole run. Raises OutOfTime."""
+        goal = self.goal([t.candidate for t in trials])
+        verdict = self.trials.check(patch, goal, self.deadline)
+        return None if verdict is None else reason(verdict)
+
+    def settle(self, verdict: Verified, patch: Patch, trials: Sequence[Trial]) -> Verdict:
+        """The last word on a patch, with as many runs in turn as the budget leaves."""
+        goal = self.goal([t.candidate for t in trials])
+        settled = self.trials.settle(verdict, patch, goal, self.deadline, self.progress)
+        if isinstance(settled, Verified):
+            return replace(settled, compared=verdict.compared)
+        return settled
+
+
+def reason(verdict: Verdict) -> str:
+    from ..report.words import verdict as words  # the words are needed for failures only
+
+    return words(verdict)
+
+
+__all__ = ["OUT_OF_TIME", "OutOfTime", "Patch", "Progress", "Trying"]
