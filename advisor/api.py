@@ -6,9 +6,10 @@ a docstring in three parts, a tuple ``CASES`` and one function decorated with ``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from .gpumodel import LineWork
 from .model import (
     Basis,
     Candidate,
@@ -84,6 +85,8 @@ class Spots:
     after: str | None = None
     function: str | None = None
     inputs: str = ""
+    gpu: Mapping[int, LineWork] | None = None
+    """What was traced, by line: for rules that act on the trace alone."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ class Ignores:
     reason: str | None = None
     static: bool = False
     """Read, and not executed: GPU code."""
+    gpu: Mapping[int, LineWork] | None = None
+    """Static: what was traced, by line."""
 
 
 Case = Rewrites | Spots | Ignores

@@ -355,7 +355,7 @@ def mistakes_in(
 ) -> tuple[tuple[Region, Mistake], ...]:
     """The mistakes that a rule names in a static case."""
     found: list[tuple[Region, Mistake]] = []
-    for region in static_chain(case.before, case.function, path=path):
+    for region in static_chain(case.before, case.function, path=path, gpu=case.gpu):
         answer = function(region)
         if isinstance(answer, tuple):
             found += [(region, mistake) for mistake in answer]

@@ -28,6 +28,18 @@ def failed_run(target: Target, bare: RunResult) -> str:
             return f"{name} was stopped after {limit:g} s"
 
 
+def failed_copy(bare: RunResult, copied: RunResult | None) -> str | None:
+    """A sentence on a run in the scratch copy that failed where the real run did not."""
+    if copied is None or not bare.ok or not isinstance(copied.end, Exited) or copied.ok:
+        return None
+    said = (copied.stderr or b"").decode("utf-8", "replace").strip().splitlines()
+    reason = f": {said[-1][:200]}" if said else ""
+    return (
+        f"in the scratch copy the script ended with status {copied.end.code}, so that little of "
+        f"it was seen and no rewrite can be confirmed{reason}"
+    )
+
+
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name

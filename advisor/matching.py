@@ -110,11 +110,18 @@ def _mistakes(
         # What was not measured has no GPU here to be tried on.
         if match is None or not mistake.measured or not match.needs <= options.allow:
             yield Advice(region, rule.code, mistake)
-        elif _beyond(region, match) is not None:
+        elif not _may_be_tried(region, match):
             yield Advice(region, rule.code, replace(mistake, match=None))
         else:
             why = f"{mistake.what}: {mistake.evidence}"
             yield Candidate("", rule.code, region, replace(counted(match, region), why=why))
+
+
+def _may_be_tried(region: Region, match: Match) -> bool:
+    try:
+        return _beyond(region, match) is None
+    except PatchError:  # the text cannot be edited there: the advice stands all the same
+        return False
 
 
 def _answer(rule: Rule, region: Region) -> Answer:

@@ -20,7 +20,7 @@ from .deadline import Deadline, InTime, sampling_limit, tracing_limit
 from .diagnose.hotspots import hot_functions, merge
 from .diagnose.regions import regions as find_regions
 from .diagnose.sites import find_sites
-from .failures import failed_run
+from .failures import failed_copy, failed_run
 from .gpumodel import GpuWork
 from .matching import Tried, match_rules
 from .model import (
@@ -196,6 +196,8 @@ class Journey:
         profile = merge(bare, sampled, measured, sources)
         run = None if measured.partial else measured.run
         gpu, notes = self.trace(box, bare, stdin, sources, deadline)
+        if failed := failed_copy(bare, measured.run):
+            notes = (failed, *notes)
         chains = tuple(
             tuple(replace(region, gpu=by_line(gpu, region.source.path)) for region in chain)
             for chain in find_regions(sources, sites, profile, measured.sites)

@@ -46,7 +46,7 @@ def distance(a, b):
         function="distance",
         contains=(".tolist()",),
     ),
-    Ignores(
+    Rewrites(
         before="""\
 def longest(limit):
     best = 0
@@ -58,10 +58,35 @@ def longest(limit):
         best = max(best, count)
     return best
 """,
-        because="the numbers of a Collatz chain may outgrow 64 bits",
         inputs="args = (30,)",
         function="longest",
+        contains=("raise OverflowError", "_longest_loops_in_python(limit"),
+    ),
+    Ignores(
+        before="""\
+def draws(x, n):
+    total = 0
+    for _ in range(n):
+        x = (6364136223846793005 * x + 1442695040888963407) % 2**64
+        total += x // 2**60
+    return total
+""",
+        because="products of 64-bit numbers outgrow 64 bits at once",
+        inputs="args = (42, 20)",
+        function="draws",
         reason="may outgrow 64 bits",
+    ),
+    Ignores(
+        before="""\
+def halve(values):
+    for i in range(len(values)):
+        values[i] = values[i] / 2
+    return values
+""",
+        because="ints of a list become floats one by one, and arrays hold one type",
+        inputs="args = ([1, 2, 3],)",
+        function="halve",
+        reason="holds int and is given float",
     ),
     Ignores(
         before="""\

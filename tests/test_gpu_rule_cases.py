@@ -29,7 +29,7 @@ def test_spots(rule: Rule, case: Spots, tmp_path: Path) -> None:
     assert found, f"nothing named on line {case.line}"
     region, mistake = found[0]
     assert mistake.what and mistake.remedy and mistake.evidence
-    assert not mistake.measured  # nothing was traced here
+    assert mistake.measured is (case.gpu is not None)
     if case.after is None:
         assert mistake.match is None
         return

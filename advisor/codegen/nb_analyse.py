@@ -10,6 +10,7 @@ from ..loopnest.definite import bound_before
 from ..loopnest.ir import Kind, Nest
 from ..loopnest.scope import Module, dotted, local_names, stored_names
 from ..model import Region
+from .nb_bounded import BITS
 from .nb_eval import Evaluator
 from .nb_flow import Flow
 from .nb_growth import native_lists
@@ -24,7 +25,7 @@ from .nb_scope import (
     rounded_range,
 )
 from .nb_state import Assumption, State
-from .nb_values import Num, Unsupported, Value, View
+from .nb_values import Num, Outgrown, Unsupported, Value, View
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ def analyse_region(region: Region) -> Analysed:
     base = Assumption(int_bits=max(31, bits))
     tight = Assumption(int_bits=max(8, bits))
     with_ranges = replace(base, arrays=_ranged_arrays(region), floats=_ranged_floats(region))
-    tight_bits = max(8, _list_bits(region))
+    seen_bits = _list_bits(region)
+    tight_bits = max(8, min(40, seen_bits))
     attempts = [
         base,
         *(replace(base, list_bits=n, content=2**n) for n in (22, 15) if tight_bits <= n),
@@ -58,27 +60,39 @@ def analyse_region(region: Region) -> Analysed:
         ),
         replace(with_ranges, int_bits=tight.int_bits, list_bits=tight_bits, content=2**tight_bits),
     ]
-    try:
-        return _first_of(region, attempts)
-    except Unsupported:
-        if not isinstance(region.nest, Nest) or not region.nest.relies_on:
-            raise
+    looking = [
+        replace(base, checked=n, content=2**n, list_bits=m)
+        for n in BITS
+        for m in dict.fromkeys((max(min(n, 40), seen_bits), 22, 15, max(8, seen_bits)))
+        if seen_bits <= m <= n
+    ]
+    groups = [attempts, looking]
+    if isinstance(region.nest, Nest) and region.nest.relies_on:
         # s = 0; for k in range(m): s += a[k]; row.append(s): an int if m is 0
-        return _first_of(region, [replace(a, trips=True) for a in attempts])
+        groups = [g for one in groups for g in (one, [replace(a, trips=True) for a in one])]
+    problems: list[Unsupported] = []
+    for group in groups:
+        if group and group[0].checked and not any(isinstance(p, Outgrown) for p in problems):
+            break  # looking at what is stored would not help
+        found = _first_of(region, group)
+        if isinstance(found, Analysed):
+            return found
+        if not (group and group[0].checked):
+            problems += found
+    raise problems[-1]
 
 
-def _first_of(region: Region, attempts: list[Assumption]) -> Analysed:
-    """The analysis under the first assumption that suffices. Raises Unsupported."""
-    problem: Unsupported | None = None
+def _first_of(region: Region, attempts: list[Assumption]) -> Analysed | list[Unsupported]:
+    """The analysis under the first assumption that suffices; else what was wrong with each."""
+    problems = []
     for assumption in attempts:
         try:
             found = _closed(region, assumption)
         except Unsupported as error:
-            problem = error
+            problems.append(error)
             continue
         return _decided_types(region, _fewer_ranges(region, found))
-    assert problem is not None
-    raise problem
+    return problems
 
 
 def _closed(region: Region, assumption: Assumption) -> Analysed:
@@ -93,7 +107,7 @@ def _closed(region: Region, assumption: Assumption) -> Analysed:
     if _growth(found) <= 0:
         return found
     names = ", ".join(found.state.stored)
-    refusal = Unsupported(f"elements of {names} may outgrow 64 bits", region.loop.lineno)
+    refusal = Outgrown(f"elements of {names} may outgrow 64 bits", region.loop.lineno)
     if _largest_literal(region) > 2**35 or assumption.int_bits > 40:
         # if t < 2**55: t *= 2 grows fast between two points at which it does not
         raise refusal
@@ -266,7 +280,7 @@ def _list_bits(region: Region) -> int:
         for info in region.observation.values.values()
         if info.kind in ("list", "tuple") and isinstance(info.minimum, int)
     ]
-    return min(40, max((s.bit_length() for s in sizes), default=0) + 1)
+    return max((s.bit_length() for s in sizes), default=0) + 1
 
 
 def _ranged_arrays(region: Region) -> frozenset[str]:

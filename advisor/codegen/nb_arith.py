@@ -15,6 +15,7 @@ from .nb_values import (
     INT64_MAX,
     INT64_MIN,
     Num,
+    Outgrown,
     Unsupported,
     absolute,
     add,
@@ -306,7 +307,9 @@ class Arithmetic(ABC):
             if not value.within(INT64_MIN, INT64_MAX):
                 text = ast.unparse(at) if isinstance(at, ast.expr) else "a Python int"
                 suggestion = "Python ints have no limit; compiled code has 64 bits"
-                fail(self.state, f"{text} may outgrow 64 bits", at, suggestion)
+                if self.state.recording:
+                    line = getattr(at, "lineno", None)
+                    raise Outgrown(f"{text} may outgrow 64 bits", line, suggestion)
                 low = INT64_MIN if value.low is None else max(value.low, INT64_MIN)
                 high = INT64_MAX if value.high is None else min(value.high, INT64_MAX)
                 if value.type == PY_INT:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ..loopnest.ir import PY_INT, Kind, Scalar
 from ..loopnest.scope import dotted
+from .nb_bounded import bounded
 from .nb_calls import helper_of
 from .nb_eval import OPERATORS
 from .nb_growth import Growth
@@ -104,12 +105,14 @@ class Flow(Growth):
         """Assign a value to a target."""
         match target:
             case ast.Name() | ast.Attribute():
+                if isinstance(value, Num):
+                    value = self._bounded(target, value, node, source)
                 self._bind_name(target, value, node)
             case ast.Subscript():
                 if not isinstance(value, Num):
                     text = f"`{ast.unparse(target)}` gets more than a number"
                     raise Unsupported(text, target.lineno)
-                self._store(target, value, source)
+                self._store(target, self._bounded(target, value, node, source))
             case ast.Tuple(elts=elts) | ast.List(elts=elts):
                 items = value.items if isinstance(value, Items) else ()
                 if len(items) != len(elts):
@@ -118,6 +121,10 @@ class Flow(Growth):
                     self.bind(one, item, node)
             case _:
                 raise Unsupported(f"assignment to `{ast.unparse(target)}`", target.lineno)
+
+    def _bounded(self, target: ast.expr, value: Num, node: ast.AST, source: ast.expr | None) -> Num:
+        augmented = target if isinstance(node, ast.AugAssign) else None
+        return bounded(self.state, value, source, augmented, self.scope.helper)
 
     def _bind_name(self, target: ast.Name | ast.Attribute, value: Value, node: ast.AST) -> None:
         path = dotted(target)
@@ -145,7 +152,7 @@ class Flow(Growth):
         self.scope.env[path] = value
         self.scope.maybe.discard(path)
 
-    def _store(self, target: ast.Subscript, value: Num, source: ast.expr | None) -> None:
+    def _store(self, target: ast.Subscript, value: Num) -> None:
         base = self.ev.value(target.value)
         if not isinstance(base, View):
             raise Unsupported(f"assignment to `{ast.unparse(target)}`", target.lineno)

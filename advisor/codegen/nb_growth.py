@@ -12,6 +12,7 @@ from ..loopnest.ir import PY_INT, Append, AppendRow, Load, Nest, statements
 from ..loopnest.lower_lists import is_list
 from ..loopnest.scope import dotted
 from ..model import Region
+from .nb_bounded import bounded
 from .nb_iterables import Iterables
 from .nb_state import State
 from .nb_values import Num, Unsupported, View, hull
@@ -98,6 +99,7 @@ class Growth(Iterables):
             text = f"`{ast.unparse(node)}` is put into {name}, a list of {element}, and is {held}"
             undecided = Unsupported(text, node.lineno)
             raise undecided
+        value = bounded(self.state, value, node, None, self.scope.helper)
         if self.state.recording and element == PY_INT and name in read_lists(self.state.region):
             before = self.state.stored.get(name, value)
             self.state.stored[name] = hull([before, value], PY_INT)

@@ -11,6 +11,7 @@ from ..loopnest.ir import PY_BOOL, PY_FLOAT, PY_INT, Nest, Scalar
 from ..model import Basis, Condition, Region
 from .nb_analyse import Analysed
 from .nb_growth import unread_lists
+from .nb_lists import BY_DEPTH, different, write_back
 from .nb_scope import literal_of, observed, proved_size, rounded_range
 from .nb_text import Names, with_params
 from .nb_values import Num, Unsupported, View, compiled
@@ -102,6 +103,16 @@ def _unused(wanted: str, names: Names) -> str:
     return wanted
 
 
+def free_local(wanted: str, found: Analysed, names: Names) -> str:
+    """A name for a variable of the wrapper: none of its inputs and results.
+
+    ``for row, values in zip(b, ..)`` would lose a list ``values`` that is written back next.
+    """
+    while wanted in names.params.values() or wanted in found.live_out:
+        wanted += "_"
+    return wanted
+
+
 def _allocated(region: Region, path: str) -> bool:
     nest = region.nest
     if not isinstance(nest, Nest) or path not in nest.arrays:
@@ -128,39 +139,39 @@ def _lists(
     for path, view in lists.items():
         param = names.params[path]
         info = observed(region, path)
-        if view.ndim > 2 or (info.kind == "tuple" and view.ndim > 1):
-            raise Unsupported(f"{path} is nested deeper than a list of lists")
+        if view.ndim not in BY_DEPTH:
+            raise Unsupported(
+                f"{path} is nested {view.ndim} deep; lists in {len(BY_DEPTH)} levels go"
+            )
+        if info.kind == "tuple" and view.ndim > 1:
+            raise Unsupported(f"{path} is a tuple of tuples or lists")
         if info.kind == "tuple" and path in written:
             raise Unsupported(f"{path} is a tuple and is written")
         dtype = "bool" if view.element == PY_BOOL else compiled(view.element)
         if dtype not in ("bool", "int64", "float64"):
             raise Unsupported(f"{path} holds {view.element} numbers")
-        helper = "_is_matrix" if view.ndim == 2 else "_is_vector"
+        helper = BY_DEPTH[view.ndim]
         result.helpers.add(helper)
         result.numpy = True
         kind = type_name(view.element, names.numpy)
         container = f", {info.kind}" if view.ndim == 1 and info.kind == "tuple" else ""
         function = names.functions[helper]
-        what = "list of lists" if view.ndim == 2 else info.kind
+        what = info.kind + " of lists" * (view.ndim - 1)
         result.ask(
             f"{function}({param}, {kind}{container})",
             f"{path} is a {what} that holds exactly {kind}s",
             evidence,
         )
-        array = f"{param}_array"
+        array = free_local(f"{param}_array", found, names)
         suffix = "_" if dtype == "bool" else ""
         result.before.append(
             f"{array} = {names.numpy}.array({param}, dtype={names.numpy}.{dtype}{suffix})"
         )
         result.arguments[param] = array
         if path in written:
-            if view.ndim == 2:
-                result.after += [
-                    f"for row, values in zip({param}, {array}.tolist()):",
-                    "    row[:] = values",
-                ]
-            else:
-                result.after.append(f"{param}[:] = {array}.tolist()")
+            result.after += write_back(
+                param, array, view.ndim, lambda wanted: free_local(wanted, found, names)
+            )
     grown = set(found.state.grown)
     lists = {p: v for p, v in arrays.items() if observed(region, p).kind in ("list", "tuple")}
     for first, second in combinations(lists, 2):
@@ -180,14 +191,8 @@ def _different_lists(
     """The same list under two names would be copied twice and lose one half of the writes."""
     a, b = names.params[first], names.params[second]
     grown = unread_lists(found.state)
-    dims = tuple(1 if p in grown else lists[p].ndim for p in (first, second))
-    if dims == (1, 1):
-        test = f"{a} is not {b}"
-    elif dims == (2, 2):
-        test = f"{{*map(id, {a})}}.isdisjoint(map(id, {b}))"
-    else:
-        rows, row = (a, b) if dims[0] == 2 else (b, a)
-        test = f"id({row}) not in map(id, {rows})"
+    depth = [1 if p in grown else lists[p].ndim for p in (first, second)]
+    test = different((a, depth[0]), (b, depth[1]), names.functions.get("_rows", ""))
     result.ask(test, f"{first} and {second} are different lists", evidence)
 
 
@@ -275,7 +280,7 @@ def _symbol_text(symbol: str, found: Analysed, names: Names) -> str:
     param = names.params[array]
     if observed(found.state.region, array).kind == "ndarray":
         return f"{param}.shape[{axis}]"
-    return f"len({param})" if axis == 0 else f"len({param}[0])"
+    return f"len({param}{'[0]' * axis})"
 
 
 def _ranges(result: Guards, found: Analysed, names: Names, evidence: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 LIST_HELPERS = {
     "_is_vector": (
         "def {name}(values, kind, container=list):\n"
@@ -24,4 +26,80 @@ LIST_HELPERS = {
         "{I}{I}and (kind is not int or all(abs(k) <= 2**{bits} for row in rows for k in row))\n"
         "{I})\n"
     ),
+    "_is_cube": (
+        "def {name}(planes, kind):\n"
+        '{I}"""Whether this is a list of equally long lists that together make a matrix."""\n'
+        "{I}return (\n"
+        "{I}{I}type(planes) is list\n"
+        "{I}{I}and set(map(type, planes)) == {{list}}\n"
+        "{I}{I}and len(set(map(len, planes))) == 1\n"
+        "{I}{I}and {matrix}({rows}(planes), kind)\n"
+        "{I})\n"
+    ),
+    "_rows": (
+        "def {name}(planes):\n"
+        '{I}"""The innermost lists of a list of lists of lists."""\n'
+        "{I}return [row for plane in planes for row in plane]\n"
+    ),
 }
+"""Each is one edit at one place, so that several regions of a file share them.
+
+A plane that stands twice in a cube brings its rows twice: ``[[[0] * 3] * 3] * 3`` is none.
+"""
+
+BY_DEPTH = {1: "_is_vector", 2: "_is_matrix", 3: "_is_cube"}
+"""The helper for numbers in lists, in lists of lists, in lists of lists of lists."""
+
+
+def helper_names(bits: int) -> dict[str, str]:
+    """What the helpers are called, free names permitting, for ints of this size."""
+    suffix = "" if bits == 40 else f"_{bits}"
+    return {key: key if key == "_rows" else key + suffix for key in LIST_HELPERS}
+
+
+def with_callees(helpers: set[str]) -> list[str]:
+    """The helpers and those that they call."""
+    return sorted(helpers | ({"_is_matrix", "_rows"} if "_is_cube" in helpers else set()))
+
+
+def helper_text(key: str, functions: Mapping[str, str], level: str, bits: int) -> str:
+    """A helper's definition under the name it has in this file."""
+    matrix, rows = functions["_is_matrix"], functions["_rows"]
+    return LIST_HELPERS[key].format(
+        name=functions[key], matrix=matrix, rows=rows, I=level, bits=bits
+    )
+
+
+def different(first: tuple[str, int], second: tuple[str, int], rows: str) -> str:
+    """A test that two nested lists have no innermost list in common; (name, depth) of each.
+
+    ``rows``: the name of the helper that gives the innermost lists of a cube.
+    """
+    if first[1] == second[1] == 1:
+        return f"{first[0]} is not {second[0]}"
+    (a, depth_a), (b, depth_b) = sorted((first, second), key=lambda one: one[1])
+    a, b = (f"{rows}({n})" if d == 3 else n for n, d in ((a, depth_a), (b, depth_b)))
+    if depth_a == 1:
+        return f"id({a}) not in map(id, {b})"
+    return f"{{*map(id, {a})}}.isdisjoint(map(id, {b}))"
+
+
+def write_back(name: str, array: str, depth: int, free: Callable[[str], str]) -> list[str]:
+    """Lines that put the elements of an array into the lists they came from.
+
+    ``free`` gives a local name that nothing else has.
+    """
+    if depth == 1:
+        return [f"{name}[:] = {array}.tolist()"]
+    row, values = free("row"), free("values")
+    if depth == 2:
+        return [
+            f"for {row}, {values} in zip({name}, {array}.tolist()):",
+            f"    {row}[:] = {values}",
+        ]
+    plane, table = free("plane"), free("table")
+    return [
+        f"for {plane}, {table} in zip({name}, {array}.tolist()):",
+        f"    for {row}, {values} in zip({plane}, {table}):",
+        f"        {row}[:] = {values}",
+    ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ..loopnest.ir import Kind, Nest, Scalar
 from ..model import Basis, Condition, Region
 from .nb_analyse import Analysed
+from .nb_bounded import KEY as BOUNDED
 from .nb_guards import type_name
 from .nb_state import State
 from .nb_text import Names
@@ -69,7 +70,10 @@ class Results:
         for path, name in zip(self.found.live_out, returns, strict=True):
             after = self._type_after(path)
             kept = isinstance(after, Kept) or (isinstance(after, Flagged) and not after.changes)
-            names.append(f"new_{name}" if kept else name)
+            new = f"new_{name}"
+            while new in self.found.env or new in self.found.entry:
+                new += "_"  # worst and new_worst may both be results
+            names.append(new if kept else name)
         return tuple(names)
 
     def _with_flavour(self, call: str, names: Names) -> str:
@@ -82,13 +86,12 @@ class Results:
 
     def _ledger(self) -> list[Condition]:
         steps = "fewer than 2**46 steps, and elements: compiled code takes a day for them"
+        bits = self.state.checked.get(BOUNDED)
+        how = "ranges of all expressions"
+        if bits is not None:
+            how += f"; those stored are looked at: beyond 2**{bits} the loop in Python runs"
         found: list[Condition] = [
-            Condition(
-                "Python ints stay within 64 bits",
-                Basis.PROVED,
-                "ranges of all expressions",
-                given=steps,
-            )
+            Condition("Python ints stay within 64 bits", Basis.PROVED, how, given=steps)
         ]
         if self.state.unchecked is None:
             found.append(Condition("every index is in bounds", Basis.PROVED, "symbolic bounds"))

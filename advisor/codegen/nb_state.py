@@ -44,6 +44,8 @@ class Assumption:
     """Bound of the elements of int lists that the loop writes, at any time."""
     trips: bool = False
     """Every ``for`` loop runs at least once."""
+    checked: int = 0
+    """Python ints that are stored lie in ``[-2**bits, 2**bits]``; the loop looks. 0: unused."""
 
 
 @dataclass
@@ -108,6 +110,8 @@ class State:
     """Argument name -> text of a constant exponent."""
     checked: dict[str, str] = field(default_factory=dict)
     """Checked helper -> the spelling of the function it wraps."""
+    bounds: dict[tuple[int, int], ast.expr] = field(default_factory=dict)
+    """Place -> target of ``x += e``, looked at afterwards because it may outgrow 64 bits."""
     called: dict[str, ast.FunctionDef] = field(default_factory=dict)
     """User functions compiled along, by the path they are called under."""
     attributes: dict[str, tuple[str, ...]] = field(default_factory=dict)

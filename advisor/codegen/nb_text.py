@@ -145,6 +145,13 @@ def checked_helper(key: str, name: str, spelled: str, decorator: str) -> str:
             f'    if x - x != 0.0 and x == x:\n        raise ValueError("math domain error")\n'
             f"    return {spelled}(x)\n"
         )
+    if key == "bounded":
+        return (
+            f'{head}(k):\n    """k, or an exception where Python ints may outgrow 64 bits."""\n'
+            f"    if not -(2**{spelled}) <= k <= 2**{spelled}:\n"
+            '        raise OverflowError("may not fit 64 bits")\n'
+            "    return k\n"
+        )
     if key == "power":
         return (
             f'{head}(x, y):\n    """x ** y with the exceptions that compiled code leaves out."""\n'
@@ -288,7 +295,8 @@ def flag_edits(
             (t.lineno, t.col_offset)
             for one in targets
             for t in ast.walk(one)
-            if isinstance(t, ast.Name | ast.Attribute) and isinstance(t.ctx, ast.Store)
+            if isinstance(t, ast.Name | ast.Attribute | ast.Subscript)
+            and isinstance(t.ctx, ast.Store)
         ]
         statements = [text for place in places for text in marks.get(place, ())]
         if not statements:

@@ -33,6 +33,10 @@ class Unsupported(Exception):
         self.suggestion = suggestion
 
 
+class Outgrown(Unsupported):
+    """A Python int may need more than 64 bits: looked at while the loops run, if at all."""
+
+
 @dataclass(frozen=True)
 class Num:
     """One number.

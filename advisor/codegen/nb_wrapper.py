@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from ..loopnest.scope import declared, own_nodes
 from ..model import Region, Source
-from .nb_guards import Guards, type_name
+from .nb_bounded import KEY as BOUNDED
+from .nb_guards import Guards, free_local, type_name
 from .nb_helpers import method_owners
 from .nb_results import Results
 from .nb_scope import observed
@@ -141,17 +142,21 @@ class Wrapper(Results):
             for path in sorted(self.state.written)
             if path in names.params and observed(self.region, path).kind == "ndarray"
         ]
+        before = {a: free_local(f"{a}_before", self.found, names) for a in arrays}
         if not rest[-1].startswith("return"):
             rest = [*rest, "return"]
+        again = "raised again by the loop in Python, as it was"
+        if BOUNDED in self.state.checked:
+            again = "the loop in Python starts again: it has larger ints, and raises as it did"
         return [
-            *(f"{a}_before = {a}.copy()" for a in arrays),
+            *(f"{before[a]} = {a}.copy()" for a in arrays),
             "try:",
             *(LEVEL + line for line in body),
             f"except {RAISED}:",
-            f"{LEVEL}pass  # raised again by the loop in Python, as it was",
+            f"{LEVEL}pass  # {again}",
             "else:",
             *(LEVEL + line for line in rest),
-            *(f"{a}[...] = {a}_before" for a in arrays),
+            *(f"{a}[...] = {before[a]}" for a in arrays),
             *_shifted(fallback, -2),
         ]
 
@@ -174,7 +179,8 @@ class Wrapper(Results):
         # With flags the kernel hands back more than the loop: if x[i] > limit: c += x[i]
         returns_more = kernel.flags or state.grown
         takes_less = set(state.kept) - set(state.read)
-        changed = state.edits or state.called or state.preamble or returns_more or takes_less
+        edited = state.edits or state.bounds or state.called or state.preamble
+        changed = edited or returns_more or takes_less
         owners = self._owners(names)
         if not (changed or self.parallel or owners):
             call = f"{kernel.name}.py_func({', '.join(names.params.values())})"

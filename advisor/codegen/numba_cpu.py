@@ -17,10 +17,12 @@ from ..loopnest.scope import own_nodes
 from ..model import Edit, Exactness, Match, Refusal, Region
 from ..names import free_name, from_import_edit, import_edit
 from .nb_analyse import Analysed, analyse_region
+from .nb_bounded import looks
 from .nb_growth import unread_lists
 from .nb_guards import Guards, guards
 from .nb_helpers import call_edits, helper_text, method_tests
-from .nb_lists import LIST_HELPERS
+from .nb_lists import helper_names, with_callees
+from .nb_lists import helper_text as list_helper_text
 from .nb_parallel import parallel_edits
 from .nb_scope import observed
 from .nb_state import ARGUMENT, TextEdit
@@ -184,9 +186,8 @@ class _Emission(Wrapper):
             key: self._free(f"_{owner}_{key.rpartition('.')[2].strip('_')}") for key in state.called
         }
         if self._uses_lists():
-            bits = state.assumption.list_bits
-            suffix = "" if bits == 40 else f"_{bits}"
-            functions |= {key: self._free(key + suffix) for key in LIST_HELPERS}
+            helpers = helper_names(state.assumption.list_bits)
+            functions |= {key: self._free(name) for key, name in helpers.items()}
         arguments = {key: self._free_param(key, params) for key in state.exponents}
         njit, edit = from_import_edit(self.source, "numba", "njit")
         numba = njit.rpartition(".")[0]
@@ -293,11 +294,10 @@ class _Emission(Wrapper):
             ),
             body[-1],
         )
+        bits = self.state.assumption.list_bits
         texts = [
-            LIST_HELPERS[key].format(
-                name=names.functions[key], I=LEVEL, bits=self.state.assumption.list_bits
-            )
-            for key in sorted(checks.helpers)
+            list_helper_text(key, names.functions, LEVEL, bits)
+            for key in with_callees(checks.helpers)
         ]
         for text in texts:
             offset, block = functions_block(self.source, first, [text])
@@ -332,7 +332,7 @@ class _Emission(Wrapper):
         for param in kernel.lists:
             start = f"list({param})" if param in kernel.params else "[]"
             lines.append(f"{LEVEL}{param} = {start}")
-        edits += flag_edits(self.source, loop, self._marks(kernel))
+        edits += flag_edits(self.source, loop, self._marks(kernel, names))
         lines.append(body_text(self.source, loop, edits, names))
         lines += [f"{LEVEL}{line}" for line in trailing_comments(self.source, loop)]
         returned = (*kernel.returns, *kernel.flags.values(), *kernel.lists)
@@ -340,9 +340,9 @@ class _Emission(Wrapper):
             lines.append(f"{LEVEL}return {', '.join(returned)}")
         return "\n".join(lines) + "\n"
 
-    def _marks(self, kernel: Signature) -> dict[tuple[int, int], list[str]]:
-        """Statements below assignments that decide a type."""
-        marks: dict[tuple[int, int], list[str]] = {}
+    def _marks(self, kernel: Signature, names: Names) -> dict[tuple[int, int], list[str]]:
+        """Statements below assignments that decide a type, or may outgrow 64 bits."""
+        marks = looks(self.state, dict(names.params))
         for path, flag in kernel.flags.items():
             after = self._type_after(path)
             assert isinstance(after, Flagged)

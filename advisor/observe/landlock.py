@@ -131,8 +131,10 @@ def _devices() -> list[Path]:
     found = [Path("/dev/shm")]
     for name in DEVICES:
         found += Path("/dev").glob(name)
-    # Thread names and the like. For root there is also /proc/sys, which is the whole machine.
-    return found if os.geteuid() == 0 else [*found, Path("/proc")]
+    # Thread names and the like. For root there is also /proc/sys, which is the whole machine; but
+    # CUDA names its threads through /proc and gives up where it may not (cudaErrorOperatingSystem).
+    needs_proc = os.geteuid() != 0 or any(Path("/dev").glob("nvidia[0-9]*"))
+    return [*found, Path("/proc")] if needs_proc else found
 
 
 def _flags() -> ctypes.c_uint32:

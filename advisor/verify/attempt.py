@@ -17,7 +17,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter, process_time
 from typing import Any
@@ -191,12 +191,14 @@ class Outcome:
     """Settings of the process as the call began."""
 
 
-def measure(invoke: Invoke, outcome: Outcome) -> None:
+def measure(invoke: Invoke, outcome: Outcome, settings: Collection[str] = ()) -> None:
     """Call, with the clock running around nothing else.
+
+    ``settings``: which of the process are looked at; all if none is named.
 
     The clocks were bound when this module was imported: new code may replace ``time.perf_counter``.
     """
-    outcome.before = surroundings.snapshot()
+    outcome.before = surroundings.snapshot(settings)
     faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     cpu, start = process_time(), perf_counter()
     try:
@@ -316,7 +318,8 @@ def _executor(files: Files, streams: Streams, ready: tuple[Invoke, frozenset[str
             return state.function(*state.args, **state.kwargs)
 
         outcome = Outcome()
-        measure(call if isinstance(state, HeldCall) else invoke, outcome)
+        run = call if isinstance(state, HeldCall) else invoke
+        measure(run, outcome, surroundings.QUICK)
         dirty_memory(0)  # the buffers of the capture need no filling
         _flush()
         try:

@@ -33,7 +33,7 @@ def broken_promise(old: bytes, new: bytes, ledger: Iterable[Condition]) -> str |
     promised = [c for c in ledger if c.guarded]
     if not promised:
         return None
-    before, after = ast.parse(old), ast.parse(new)
+    before, after = changed_parts(old, new)
     counts = Counter(_key(atom) for atom in asked(after))
     counts.subtract(Counter(_key(atom) for atom in asked(before)))
     guards: set[str] = set()
@@ -48,6 +48,27 @@ def broken_promise(old: bytes, new: bytes, ledger: Iterable[Condition]) -> str |
             counts[key] -= 1
             guards.add(key)
     return _not_kept(before, after, guards)
+
+
+def changed_parts(old: bytes, new: bytes) -> tuple[ast.Module, ast.Module]:
+    """Both texts without the top-level statements that stand in both: long files are read once."""
+    trees = ast.parse(old), ast.parse(new)
+    texts = [_statements(tree, text) for tree, text in zip(trees, (old, new), strict=True)]
+    for tree, mine, other in zip(trees, texts, reversed(texts), strict=True):
+        known = Counter(other)
+        kept = []
+        for statement, text in zip(tree.body, mine, strict=True):
+            if known[text] > 0:
+                known[text] -= 1
+            else:
+                kept.append(statement)
+        tree.body = kept
+    return trees
+
+
+def _statements(tree: ast.Module, text: bytes) -> list[bytes]:
+    lines = text.splitlines(keepends=True)
+    return [b"".join(lines[s.lineno - 1 : s.end_lineno]) for s in tree.body]
 
 
 def _untested(condition: Condition) -> str:
@@ -109,6 +130,9 @@ def _not_kept(before: ast.Module, after: ast.Module, guards: set[str]) -> str | 
     """The line of a guard whose other side is not the original's; None if there is none."""
     blocks = [[_key(statement) for statement in block] for block in _blocks(before)]
     nameless = [[_nameless(statement) for statement in block] for block in _blocks(before)]
+    added = _functions(after)
+    for name in _functions(before):
+        added.pop(name, None)
     expressions = {_key(node) for node in ast.walk(before) if isinstance(node, ast.expr)}
     known = {_key(node) for node in ast.walk(before) if isinstance(node, ast.If | ast.IfExp)}
     plain = False
@@ -125,7 +149,10 @@ def _not_kept(before: ast.Module, after: ast.Module, guards: set[str]) -> str | 
             plain |= bool(other) and not early
             # In a function of its own, self.grid is the parameter grid.
             kept = not other or _is_original(
-                other, nameless if early else blocks, guards, _nameless if early else _key
+                _followed(other, added) if early else other,
+                nameless if early else blocks,
+                guards,
+                _nameless if early else _key,
             )
         if not kept:
             return f"line {node.lineno} of the new text does not fall back to the original"
@@ -137,6 +164,20 @@ def _not_kept(before: ast.Module, after: ast.Module, guards: set[str]) -> str | 
 
 def _negated(test: ast.expr) -> bool:
     return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+
+
+def _functions(tree: ast.Module) -> dict[str, Block]:
+    """Bodies of the functions of a module, without their first texts."""
+    found = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return {f.name: f.body[1:] if ast.get_docstring(f) is not None else f.body for f in found}
+
+
+def _followed(block: Block, added: dict[str, Block]) -> Block:
+    """The body of the new function to which a block hands over; the block itself if to none."""
+    match block:
+        case [ast.Return(value=ast.Call(func=ast.Name(id=name)))] if name in added:
+            return added[name]
+    return block
 
 
 def _nameless(node: ast.AST) -> str:

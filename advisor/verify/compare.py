@@ -312,7 +312,7 @@ class _Walk:
     ) -> None:
         a, b = self.a.bytes_of(x), self.b.bytes_of(y)
         if a is None or b is None:
-            self.digests(path, x, y)
+            self.digests(path, x, y, rounded=dtype.kind in "fc")
             return
         if dtype.itemsize == 0 or len(a) == 0:
             return
@@ -320,10 +320,14 @@ class _Walk:
         self.numbers += mine.size
         self.arrays(path, mine, other)
 
-    def digests(self, path: str, x: Mapping[str, Any], y: Mapping[str, Any]) -> None:
+    def digests(
+        self, path: str, x: Mapping[str, Any], y: Mapping[str, Any], *, rounded: bool
+    ) -> None:
         if "digest" not in x or "digest" not in y:
             raise _Incomparable(f"{path} is too large to be compared")
         if x["digest"] != y["digest"]:
+            if rounded and self.tolerance.exactness is not Exactness.BITS:
+                raise _Incomparable(f"{path} is too large to be compared within a tolerance")
             raise _Difference(f"{path}: its content differs ({x['size']} bytes)")
 
 

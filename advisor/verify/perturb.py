@@ -9,7 +9,7 @@ types and sharing, dealt out in turn: whenever time runs out, some of every kind
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations, islice, zip_longest
 from typing import Any
 
@@ -41,6 +41,8 @@ class Perturbation:
     numbers: bool = True
     """The whole numbers that equal an extent change with it."""
     seed: int = SEED
+    filled: str = ""
+    """First, all arrays and lists get these values: many are still zero at the first call."""
     wild: bool = False
     """Numbers so large that sums in another order may differ by more than rounding."""
 
@@ -65,6 +67,7 @@ class Perturbation:
             base.sizes,
             base.numbers,
             self.seed,
+            self.filled,
             self.wild,
         )
 
@@ -76,6 +79,8 @@ def apply(inputs: Inputs, scheme: Scheme, what: Perturbation) -> bool:
     """
     if what.sizes:
         resize(inputs, scheme, what.sizes, numbers=what.numbers)
+    for position in _containers(inputs) if what.filled else ():
+        values.change_values(inputs.slots[position], what.filled, what.seed, inputs.constants)
     slots = [inputs.slots[position] for position in what.slots]
     match what.kind:
         case "values":
@@ -143,13 +148,18 @@ def plan(
     aimed = aimed_at(inputs, base, tests)
     first = list(islice(aimed, AIMED_FIRST))
     yield from first
-    known = {(what.kind, what.change, what.slots) for what in first}
+    known = {_key(what) for what in first}
     for dealt in zip_longest(_blind(inputs, scheme, base), aimed):
         for what in dealt:
-            key = what and (what.kind, what.change, what.slots)
-            if what is not None and (what.kind == "none" or key not in known):
-                known.add((what.kind, what.change, what.slots))
+            if what is not None and _key(what) not in known:
+                known.add(_key(what))
                 yield what
+
+
+def _key(what: Perturbation) -> tuple[Any, ...]:
+    """What two perturbations that do the same have in common."""
+    sizes = tuple(what.sizes.items())
+    return what.kind, what.change, what.slots, what.filled, sizes, what.numbers
 
 
 def aimed_at(inputs: Inputs, base: Perturbation, tests: Sequence[str]) -> Iterator[Perturbation]:
@@ -176,6 +186,7 @@ def _blind(inputs: Inputs, scheme: Scheme, base: Perturbation) -> Iterator[Pertu
         _sizes(inputs, scheme, base),
         _empty_axes(inputs, base),
         _numbers(inputs, base),
+        _texts(inputs, base),
         _values(inputs, base),
         _forms(inputs, base),
         _values_of_each(inputs, base),
@@ -272,6 +283,13 @@ def _table(inputs: Inputs, position: int, base: Perturbation) -> Iterator[Pertur
         yield Perturbation(f"{slot.name} {words}", "form", name, (position,)).on(base)
 
 
+def _texts(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
+    if not inputs.at_top:
+        for position, slot in enumerate(inputs.slots):
+            if slot.free and slot.kind == "text":
+                yield from _table(inputs, position, base)
+
+
 def _numbers(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
     found = [k for k, s in enumerate(inputs.slots) if s.free and s.kind == "number"]
     for name, (words, _) in forms.NUMBERS.items():
@@ -280,6 +298,10 @@ def _numbers(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
             wild = name in ("inf", "1e300")
             made = Perturbation(f"{slot.name}: {words}", "form", name, (position,), wild=wild)
             yield made.on(base)
+            # No step at all, and what would be changed in it is not zero.
+            if name == "0" and not inputs.at_top and type(slot.get()) is int:
+                words = f"{words}, random values in all arrays and lists"
+                yield replace(made, words=f"{slot.name}: {words}", filled="within").on(base)
 
 
 def _sharing(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:

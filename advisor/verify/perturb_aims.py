@@ -67,7 +67,7 @@ Aim = tuple[str, str, tuple[int, ...]]
 
 
 # ----------------------------------------------------------------- on the tool's side
-def tests_in(old: Mapping[Any, bytes], new: Mapping[Any, bytes]) -> tuple[str, ...]:
+def asked_anew(old: Mapping[Any, bytes], new: Mapping[Any, bytes]) -> tuple[str, ...]:
     """What the changed files ask that they did not ask before, as texts."""
     # Not imported above: the program's own process needs the rest of this module only.
     from .claims import asked

@@ -292,10 +292,23 @@ LISTS: dict[str, tuple[str, Form]] = {
     "a complex": ("with a complex number in it", _one_other(complex, float)),
 }
 
+TEXTS: dict[str, tuple[str, Form]] = {
+    "reversed": ("read backwards", lambda value: value[::-1]),
+    "bytes": ("as bytes", lambda value: value.encode()),
+    "empty": ("empty", lambda value: ""),
+    "shorter": ("without its last character", lambda value: value[:-1]),
+    "upper": ("in capitals", lambda value: value.upper()),
+    "number": ("a number", lambda value: 7),
+    "list": ("as a list of words", lambda value: value.split()),
+    "doubled": ("twice", lambda value: f"{value} {value}"),
+    "unicode": ("with other letters", lambda value: value.replace("e", "\u00e9\U0001d7d9")),
+}
+
 TABLES: dict[str, dict[str, tuple[str, Form]]] = {
     "number": NUMBERS,
     "array": ARRAYS,
     "numbers": LISTS,
+    "text": TEXTS,
 }
 
 

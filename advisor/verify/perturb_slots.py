@@ -26,6 +26,8 @@ MAX_SLOTS = 24
 MAX_CHILDREN = 4
 """Elements of a tuple, list or dict of other things that are inputs of their own."""
 MAX_DEPTH = 3
+MIN_TEXT = 16
+"""Characters of a text that is data; such a text also holds a space."""
 MAX_CONSTANTS = 24
 MAX_NUMBERS = 400_000
 """Numbers in nested lists that are looked at; longer ones are not inputs here."""
@@ -50,7 +52,8 @@ class Slot:
     name: str
     """As the program's author would call it: ``x``, ``self.grid``, ``points[0]``."""
     kind: str
-    """``number``, ``array``, ``numbers`` (a list or tuple of numbers, nested or not), ``items``."""
+    """``number``, ``array``, ``numbers`` (a list or tuple of numbers, nested or not), ``items``,
+    ``text`` (that is data, not a name)."""
     get: Callable[[], Any]
     put: Callable[[Any], None]
     free: bool = True
@@ -110,6 +113,9 @@ def kind_of(value: Any) -> str | None:
         return "number"
     if np is not None and type(value) is np.ndarray:
         return "array" if value.dtype.kind in "biufc" and value.ndim > 0 else None
+    if type(value) is str:
+        # Not names of files or modes: open(name, "w") with another name makes another file.
+        return "text" if len(value) >= MIN_TEXT and len(value.split()) > 1 else None
     if type(value) not in (list, tuple):
         return None
     left = [MAX_NUMBERS]

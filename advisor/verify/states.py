@@ -17,8 +17,9 @@ from ..model import Crashed, Exactness, TimedOut, Unavailable, Usage
 from . import capture
 from .compare import Comparison, Different, Incomparable, Same, compare
 from .leftovers import ignorable_globals
-from .perturb_aims import tests_in
+from .perturb_aims import asked_anew
 from .perturbed import NOT_PERTURBED, Perturbed, PerturbedReplay, Runs, read_runs
+from .raising import only_here
 from .replies import Hello, Lost, Reference, Run, read_message
 from .shadow import accuracy, not_judged
 
@@ -31,7 +32,7 @@ COMPILERS = (b"numba", b"cupy")
 ENOUGH = 6
 """Times of the original kept for one state; candidates tried later share them."""
 CHEAP = 0.5
-"""Calls up to this long are run again for every comparison and timing."""
+"""Calls up to this long are run again for every comparison and timing, and once more after it."""
 WIDER_FACTOR = 12.0
 """The run in wider floats is stopped at this many times the original's time, plus ``MARGIN``:
 scalars of NumPy are that much slower than Python's."""
@@ -148,7 +149,7 @@ class HeldState:
                 reduction_length=reduction_length,
                 ignore=self.ignorable(new_sources),
                 compiles=compiles(new_sources),
-                tests=tests_in(self._originals, new_sources),
+                tests=asked_anew(self._originals, new_sources),
             )
         except Lost:
             return result
@@ -181,29 +182,30 @@ class HeldState:
         if not first.done or first.state is None:
             why = first.answer.get("why", "no answer")
             return Unavailable(f"the original could not be replayed on this state: {why}")
+        if broken := only_here(first.answer["raised"], self._originals.values()):
+            return Unavailable(broken)
         reference = Reference(first.state, [first.seconds], first.answer["raised"], [first.usage])
         if first.seconds > CHEAP or deadline.remaining() < 2 * first.seconds:
             return reference
         second = self.attempt("original", {}, deadline.remaining(), want_capture=True)
         if not second.done or second.state is None:
             return Unavailable("the original could not be replayed twice on this state")
-        again = compare(first.state, second.state)
-        if not isinstance(again, Same):
+        if not isinstance(again := compare(first.state, second.state), Same):
             return Unavailable(f"the original does not repeat itself on this state: {again.what}")
         reference.times.append(second.seconds)
         reference.usages.append(second.usage)
         return reference
 
     def time_original(self, deadline: Deadline) -> None:
-        """One more time of the original, if that is cheap: warmed up, as the candidate is."""
+        """One more time of the original, if that is cheap: warmed up, as candidates are."""
         reference = self._reference
         if not isinstance(reference, Reference) or reference.times[0] > CHEAP:
             return
-        if max(len(reference.times), len(reference.warm)) >= ENOUGH:
+        enough = max(len(reference.times), len(reference.warm)) >= ENOUGH
+        if enough or deadline.remaining() < 3 * reference.times[0]:
             return
-        if deadline.remaining() < 3 * reference.times[0]:
-            return
-        left = deadline.remaining()
+        # With another number ``while n != 0: n -= 2`` never ends.
+        left = min(deadline.remaining(), SLOWDOWN_LIMIT * reference.times[0] + MARGIN / 2)
         if reference.warmable:
             run = self.attempt("original", {}, left, want_capture=False, warm=True)
             if run.done:
@@ -221,6 +223,7 @@ class HeldState:
         reference = self._reference
         assert isinstance(reference, Reference)
         if reference.keeps is None:
+            limit = min(limit, 2 * SLOWDOWN_LIMIT * reference.times[0] + MARGIN)
             run = self.attempt("original", {}, limit, want_capture=False, warm=True, again=True)
             reference.keeps = not run.done or run.kept
         return reference.keeps
@@ -267,9 +270,8 @@ class HeldState:
             files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
             self._send(request, [f.fileno() for f in files])
             answer = {**self._receive(limit + 30.0), "limit": limit}
-            state = None
-            if want_capture and answer["status"] == "done":
-                state = self._read(files[0], answer)
+            wanted = want_capture and answer["status"] == "done"
+            state = self._read(files[0], answer) if wanted else None
         return Run(answer, state)
 
     def _request(self, side: str, changed: Mapping[Path, bytes], trial: str) -> dict[str, Any]:
@@ -401,16 +403,14 @@ class _Trial:
         return run
 
     def attempt(self, *, warm: bool, want_capture: bool) -> Run:
-        usual = max(self.reference.times)
+        usual, left = max(self.reference.times), max(self.deadline.remaining(), 0.3)
         limit = SLOWDOWN_LIMIT * usual + (COMPILE_MARGIN if self.compiles else MARGIN)
-        left = max(self.deadline.remaining(), 0.3)
         return self.state.attempt(
             "candidate",
             self.changed,
             min(limit, left),
             want_capture=want_capture,
             warm=warm,
-            # One more call in this process: only where that is cheap.
             again=warm and want_capture and usual <= CHEAP,
             trial=self.name,
         )

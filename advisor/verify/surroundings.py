@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 Settings = Mapping[str, Any]
@@ -22,10 +22,12 @@ CHANGED_BY_COMPILING = ("numba", "numpy", "llvmlite")
 """A compiler that is first used in the call may import modules that add warnings filters."""
 
 
-def snapshot() -> Settings:
-    """The settings as they are now, as plain values."""
+def snapshot(only: Collection[str] = ()) -> Settings:
+    """The settings as they are now, as plain values; ``only``: these, if any are named."""
     found: dict[str, Any] = {}
     for name, look in _LOOKS.items():
+        if only and name not in only:
+            continue
         try:
             found[name] = look()
         except Exception as problem:  # a program may have replaced any of these by its own
@@ -34,10 +36,10 @@ def snapshot() -> Settings:
 
 
 def changed_since(before: Settings) -> dict[str, Any]:
-    """Settings with another value than in ``before``, with the new value; of mappings, the
-    entries that changed, None where one is gone."""
+    """Settings of ``before`` with another value now, with that value; of mappings, the entries that
+    changed, None where one is gone."""
     found: dict[str, Any] = {}
-    for name, value in snapshot().items():
+    for name, value in snapshot(before.keys()).items():
         known = before.get(name)
         if known == value:
             continue
@@ -164,3 +166,7 @@ _LOOKS: Mapping[str, Callable[[], Any]] = {
     FUNCTIONS: _functions,
     "streams, hooks and built-ins": _replaced,
 }
+
+QUICK = frozenset(_LOOKS) - {FUNCTIONS, "streams, hooks and built-ins"}
+"""Settings that are soon looked at. The others touch all modules: in a forked process, every page
+that holds one is then copied."""

@@ -1402,7 +1402,7 @@ def f(a, out):
 )
 
 # ------------------------------------------------------------------- refused
-bad(
+good(
     "collatz",
     """
 def longest(limit):
@@ -1421,10 +1421,10 @@ def longest(limit):
     return best
 """,
     "longest",
-    "outgrow 64 bits",
     (30,),
+    (3,),
 )
-bad(
+good(
     "factorial",
     """
 def factorial(n):
@@ -1434,10 +1434,11 @@ def factorial(n):
     return result
 """,
     "factorial",
-    "outgrow 64 bits",
+    (12,),
     (30,),
+    (0,),
 )
-bad(
+good(
     "fibonacci",
     """
 def fib(n):
@@ -1447,7 +1448,7 @@ def fib(n):
     return a
 """,
     "fib",
-    "outgrow 64 bits",
+    (50,),
     (100,),
 )
 bad(
@@ -1532,7 +1533,7 @@ bad(
     "round",
     ([0.125, 2.675],),
 )
-bad(
+good(
     "huge_growth_in_list",
     """
 def pascal(row):
@@ -1542,8 +1543,8 @@ def pascal(row):
     return row
 """,
     "pascal",
-    "outgrow 64 bits",
     ([1, 0, 0, 0],),
+    ([2**40] * 30,),
 )
 bad(
     "prime_for_else",

@@ -286,14 +286,25 @@ def f(x):
         ([1, 2],),
         "may be caught",
     ),
-    "ints that outgrow": (
+    "four levels": (
         """
-def f(n, xs):
-    for k in range(n):
-        xs.append(xs[-1] * 3)
-    return xs
+def f(a):
+    for i in range(len(a)):
+        a[i][0][0][0] += 1.0
 """,
-        (9, [1]),
+        ([[[[1.0]]], [[[2.0]]]],),
+        "4 deep",
+    ),
+    "a generator modulo 2**64": (
+        """
+def f(x, n):
+    out = []
+    for k in range(n):
+        x = (6364136223846793005 * x + 1442695040888963407) % 2**64
+        out.append(x)
+    return out
+""",
+        (9, 3),
         "64 bits",
     ),
     # as a complex number it would be rounded

@@ -384,3 +384,25 @@ def test_empty_branches_of_the_text() -> None:
     after = apply_edits(region.source, match.edits).decode()
     for args in ((F, rng.random(301)), (F, G), (F[:0], G[:0])):
         assert_same(run(HEAD + text, "k", args), run(after, "k", args))
+
+
+def test_what_a_loop_leaves_behind_is_not_its_start() -> None:
+    """A hand-written argmin: nobody reads ``best`` in the loop that sets it."""
+    text = (
+        "def k(points, centers):\n    labels = np.zeros(len(points), dtype=int)\n"
+        "    for i in range(len(points)):\n        best = -1\n        least = 1e18\n"
+        "        for c in range(len(centers)):\n            d = 0.0\n"
+        "            for j in range(points.shape[1]):\n"
+        "                d += (points[i, j] - centers[c, j]) ** 2\n"
+        "            if d < least:\n                least = d\n                best = c\n"
+        "        labels[i] = best\n    return labels\n"
+    )
+    args = (rng.random((50, 3)), rng.random((8, 3)))
+    region = region_for(HEAD + text, "k", args)
+    match = emit(region)
+    after = HEAD + text
+    if isinstance(match, Match):
+        after = apply_edits(region.source, match.edits).decode()
+    found = run(after, "k", args)
+    assert_same(run(HEAD + text, "k", args), found)
+    assert len(set(found.result.tolist())) > 1

@@ -301,3 +301,37 @@ def test_sharing(kind):
         assert np.shares_memory(a, b)
         moved = b.__array_interface__["data"][0] - a.__array_interface__["data"][0]
         assert moved == {"same": 0, "ahead": 8, "behind": -8}[kind]
+
+
+def test_texts_that_are_data_change_and_names_do_not():
+    sentence = "one two three and four"
+    for label, expected in (("grid.txt", None), ("a" * 40, None), (sentence, "text")):
+        state = held(label=label)
+        text = TEXT.replace(b"total = 0.0", b"total = len(label)")
+        slots = {slot.name: slot for slot in found(state, text).slots}
+        assert getattr(slots.get("label"), "kind", None) == expected
+    changed = []
+    for name in forms.TEXTS:
+        inputs = found(held(label=sentence))
+        slot = next(slot for slot in inputs.slots if slot.name == "label")
+        assert forms.change_form(slot, name)
+        changed.append(slot.get())
+    assert sentence not in changed and "" in changed and sentence[::-1] in changed
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [([[1.0], [2.0]], [[], []]), ([], None), ([1.0], None), ([(1.0,)], None)],
+)
+def test_rows_without_columns(given, expected):
+    assert forms.LISTS["no columns"][1](given) == expected
+
+
+def test_values_that_are_equal_in_narrow_types():
+    old = [1.0, 2.0, 3.0, 4.0]
+    new = values._wrapped(old, values.Draws(1), values.Range(old, None, None))
+    assert new[::2] == old[::2] and all(
+        b > a and b % 256 == a for a, b in zip(old[1::2], new[1::2], strict=True)
+    )
+    small = values._wrapped([1, 250, 3, 4], values.Draws(1), values.Range([1], 0, 255))
+    assert small == [1, 250, 3, 4]

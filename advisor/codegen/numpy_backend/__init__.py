@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 
-from ...loopnest.ir import For, Store, statements
+from ...loopnest.ir import For, Nest, Store, statements
 from ...model import Basis, Condition, Edit, Exactness, Match, Refusal, Region
 from ...patch import PatchError, import_edit, reindent, replace_statement
 from .emitter import attempt, narrow_types
@@ -18,7 +18,8 @@ from .inexact import deciding_line, differences
 from .known import Facts
 from .layout import wrapped
 from .normal import NotVectorisable, normalise
-from .planning import plans
+from .planning import Plan, Plans, plans
+from .restructure import Variant, variants
 from .session import Session
 from .subscripts import propagate
 
@@ -61,21 +62,38 @@ def _emit(region: Region) -> Match:
     root = propagate(normalise(nest.root, nest.live_out), nest)
     above = region.loop.lineno if region.function is None else None
     np_name, import_ = import_edit(region.source, "numpy", "np", above=above)
-    found = plans(root, nest, Facts(nest))
-    if not found.found:
-        raise NotVectorisable(found.obstacle or "no loop can become an array axis", found.line)
     first: NotVectorisable | None = None
-    for plan in found.found[:MAX_TRIALS]:
-        for narrow in (*narrow_types(nest, root), {}):
+    for variant, plan in _choices(root, nest)[:MAX_TRIALS]:
+        for narrow in (*narrow_types(nest, variant.root), {}):
             try:
-                session = attempt(nest, root, region.source, np_name, plan.axes, narrow)
-                return _match(region, session, root, import_)
+                session = attempt(nest, variant, region.source, np_name, plan.axes, narrow)
+                return _match(region, session, variant.root, import_)
             except NotVectorisable as refusal:
                 log.debug("axes %s: %s", plan.axes, refusal.reason)
                 if not narrow:
                     first = first or refusal
     assert first is not None
     raise first
+
+
+def _choices(root: For, nest: Nest) -> list[tuple[Variant, Plan]]:
+    """Every legal choice of axes in every order of the iterations, cheapest first.
+
+    Raises NotVectorisable where there is none.
+    """
+    facts = Facts(nest)
+    found = []
+    obstacle: Plans | None = None
+    for variant in variants(root, nest, facts):
+        legal = plans(variant.root, nest, facts)
+        obstacle = obstacle or legal
+        found += [(variant, plan) for plan in legal.found]
+    if not found:
+        assert obstacle is not None
+        raise NotVectorisable(
+            obstacle.obstacle or "no loop can become an array axis", obstacle.line
+        )
+    return sorted(found, key=lambda choice: choice[1].seconds)
 
 
 def _match(region: Region, session: Session, root: For, import_: Edit | None) -> Match:

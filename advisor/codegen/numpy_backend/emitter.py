@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 
 from ...loopnest.affine import affine
 from ...loopnest.ir import (
     Assign,
+    Binary,
     Expr,
     For,
     If,
@@ -23,6 +25,7 @@ from ...loopnest.ir import (
 from ...model import Source
 from . import reductions
 from .block import axis_order, block_body, loop_header, span_of
+from .calm import check_calm
 from .expressions import scalar_text
 from .halo import Halo, allocation, filling
 from .known import Facts
@@ -30,13 +33,14 @@ from .legality import index_range
 from .lists import convert_lists
 from .normal import NotVectorisable, exposed
 from .planning import all_loops
+from .restructure import ONCE, Variant
 from .session import Context, Session
 from .values import dtype_text
 
 
 def attempt(
     nest: Nest,
-    root: For,
+    variant: Variant,
     source: Source,
     np_name: str,
     axes: frozenset[int],
@@ -50,7 +54,8 @@ def attempt(
     halos: dict[str, Halo] = {}
     fills: set[tuple[int, str]] = set()
     for _ in range(6):
-        session = _session(nest, root, source, np_name, axes, narrow)
+        session = _session(nest, variant.root, source, np_name, axes, narrow)
+        session.moved = variant.moved
         session.halos = dict(halos)
         session.taken |= {h.name for h in halos.values()}
         writer = _Writer(session, fills)
@@ -118,7 +123,11 @@ class _Writer:
         session = self.session
         for position, statement in enumerate(body):
             after = exposed(body[position + 1 :]) | future
+            if id(statement) in session.moved:
+                check_calm(session, statement)
             match statement:
+                case For(index=index) if index == ONCE:
+                    self.sequence(statement.body, after)
                 case For() if id(statement) in session.axes:
                     self.block(statement, after)
                 case For():
@@ -157,7 +166,13 @@ class _Writer:
         target = scalar_text(
             session, Load(info.element, statement.line, statement.array, statement.index)
         )
-        session.line(f"{target} = {scalar_text(session, statement.value)}")
+        match statement.value:
+            case Binary(op=op, left=Load(array=array, index=index), right=right) if (
+                array == statement.array and index == statement.index
+            ) and (id(statement) in session.moved or isinstance(statement.node, ast.AugAssign)):
+                session.line(f"{target} {op}= {scalar_text(session, right)}")
+            case value:
+                session.line(f"{target} = {scalar_text(session, value)}")
 
     def block(self, loop: For, future: frozenset[str]) -> None:
         """An axis loop and everything in it."""

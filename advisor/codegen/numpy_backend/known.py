@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...loopnest.affine import Affine, affine, constant, extent_of, extent_symbol, variable
-from ...loopnest.ir import Const, Nest, expressions, statements, walk
+from ...loopnest.ir import Assign, Const, Nest, expressions, statements, walk
 
 
 class Facts:
@@ -22,6 +22,8 @@ class Facts:
         """Forms that a guard shows to be >= 0."""
         self.equal_required: list[tuple[str, Affine]] = []
         """Symbols that a guard shows to be equal to a form."""
+        self.assigned = frozenset(s.name for s in statements((nest.root,)) if isinstance(s, Assign))
+        """Scalars with an assignment in the nest."""
         self._value: dict[str, Affine] = {}
         self._constants = {
             part.value: part.name
@@ -105,10 +107,11 @@ class Facts:
     def _plain(self, form: Affine) -> bool:
         """Extents are never negative."""
         return form.const >= 0 and all(
-            factor > 0 and self._never_negative(name) for name, factor in form.pairs
+            factor > 0 and self.never_negative(name) for name, factor in form.pairs
         )
 
-    def _never_negative(self, name: str) -> bool:
+    def never_negative(self, name: str) -> bool:
+        """Extents, and scalars that are one."""
         if extent_of(name) is not None:
             return True
         if name not in self._spelled:

@@ -8,12 +8,13 @@ happen in the same order as before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
 from ...loopnest.affine import Affine, affine, wrapped
 from ...loopnest.ir import Expr, For, If, Load, Nest, Stmt, Store, expressions, walk
+from . import coupled
 from .known import Facts
 
 
@@ -58,8 +59,8 @@ class Conflict:
         )
 
 
-def accesses(root: For) -> tuple[Access, ...]:
-    """All accesses of the loop, in text order."""
+def accesses(root: Stmt, around: tuple[For, ...] = ()) -> tuple[Access, ...]:
+    """All accesses of a statement inside the loops ``around``, in text order."""
     found: list[Access] = []
     counter = iter(range(1_000_000))
 
@@ -81,7 +82,7 @@ def accesses(root: For) -> tuple[Access, ...]:
                 case For(body=inner):
                     visit(inner, (*loops, statement))
 
-    visit((root,), ())
+    visit((root,), around)
     return tuple(found)
 
 
@@ -97,10 +98,20 @@ def pairs(found: tuple[Access, ...], nest: Nest) -> tuple[tuple[Access, Access],
     return tuple(result)
 
 
-def conflict(a: Access, b: Access, axes: frozenset[int], facts: Facts) -> Conflict | None:
-    """The violation of one pair if the loops with these ids become axes."""
-    common = tuple(x for x, y in zip(a.loops, b.loops, strict=False) if x is y)
-    for signs in directions(a, b, common, facts):
+def shared_loops(a: Access, b: Access) -> tuple[For, ...]:
+    """The loops around both, outermost first."""
+    return tuple(x for x, y in zip(a.loops, b.loops, strict=False) if x is y)
+
+
+def conflict(
+    a: Access, b: Access, axes: frozenset[int], found: Iterable[tuple[int, ...]]
+) -> Conflict | None:
+    """The violation of one pair if the loops with these ids become axes.
+
+    ``found``: the `directions` of the pair.
+    """
+    common = shared_loops(a, b)
+    for signs in found:
         before = next((s for s in signs if s), 0)  # 1: a's iteration comes first
         kept = next(
             (s for s, loop in zip(signs, common, strict=True) if s and id(loop) not in axes), 0
@@ -128,6 +139,7 @@ def directions(
     a: Access, b: Access, common: tuple[For, ...], facts: Facts
 ) -> Iterator[tuple[int, ...]]:
     """Sign of (b's iteration - a's iteration), in execution order, for each common loop."""
+    together = a.array == b.array and coupled.is_coupled(a, b)
     allowed: dict[str, set[int]] = {loop.index: {-1, 0, 1} for loop in common}
     if a.array == b.array:
         for f, g in zip(a.index, b.index, strict=True):
@@ -137,6 +149,9 @@ def directions(
         # a[i, q] and a[i, j] with j > q never meet in one iteration of q
         same = frozenset(loop.index for sign, loop in zip(signs, common, strict=True) if sign == 0)
         if a.array == b.array and same and _never_meet(a, b, same, facts):
+            continue
+        # a[i, j] and a[j, i] with j >= i meet in one iteration only
+        if together and not coupled.can_meet(a, b, signs, common, facts):
             continue
         yield signs
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -15,6 +15,7 @@ from ...loopnest.ir import (
     Expr,
     For,
     If,
+    Kind,
     Load,
     Nest,
     Stmt,
@@ -26,7 +27,7 @@ from ...loopnest.ir import (
 )
 from . import reductions
 from .known import Facts
-from .legality import accesses, conflict, pairs
+from .legality import accesses, conflict, directions, pairs, shared_loops
 from .normal import exposed
 
 CALL = 1.0e-6
@@ -63,8 +64,8 @@ class Plans:
 
 
 def all_loops(root: For) -> tuple[For, ...]:
-    """The loops in text order."""
-    return tuple(s for s in statements((root,)) if isinstance(s, For))
+    """The loops in text order, without the one around several (`restructure.ONCE`)."""
+    return tuple(s for s in statements((root,)) if isinstance(s, For) and s.index)
 
 
 def plans(root: For, nest: Nest, facts: Facts) -> Plans:
@@ -103,7 +104,10 @@ class _Checker:
         self.root = root
         self.nest = nest
         self.facts = facts
-        self.pairs = pairs(accesses(root), nest)
+        self.pairs = [
+            (a, b, tuple(directions(a, b, shared_loops(a, b), facts)))
+            for a, b in pairs(accesses(root), nest)
+        ]
         self.futures = dict(_futures(root, nest.live_out))
 
     def problem(self, axes: frozenset[int]) -> tuple[str, int | None] | None:
@@ -113,8 +117,8 @@ class _Checker:
                 problem = self._shape(loop) or self._scalars(loop, axes)
                 if problem is not None:
                     return problem
-        for a, b in self.pairs:
-            found = conflict(a, b, axes, self.facts)
+        for a, b, signs in self.pairs:
+            found = conflict(a, b, axes, signs)
             if found is not None:
                 return found.sentence(), found.second.line
         return None
@@ -197,16 +201,31 @@ def _futures(root: For, live_out: frozenset[str]) -> Iterator[tuple[int, frozens
 
 
 # ---------------------------------------------------------------------- cost
-def trips(loop: For, nest: Nest) -> float:
-    """Observed number of iterations; loops of unknown length count 100."""
+Ends = Mapping[str, tuple[float, float]]
+"""The least and greatest index of the loops around."""
+
+
+def trips(loop: For, nest: Nest, around: Ends) -> float:
+    """Observed number of iterations, the longest row of a triangle; unknown loops count 100."""
     start, stop = affine(loop.start), affine(loop.stop)
     if start is None or stop is None:
         return 100.0
-    length = _value(stop - start, nest)
+    length = _greatest(stop - start, nest, around)
     return 100.0 if length is None else max(0.0, length / loop.step)
 
 
-def _value(form: Affine, nest: Nest) -> float | None:
+def _within(loop: For, nest: Nest, around: Ends) -> Ends:
+    start, stop = affine(loop.start), affine(loop.stop)
+    if start is None or stop is None:
+        return around
+    low, high = (start, stop - 1) if loop.step > 0 else (stop + 1, start)
+    least, most = _greatest(-low, nest, around), _greatest(high, nest, around)
+    if least is None or most is None:
+        return around
+    return {**around, loop.index: (-least, most)}
+
+
+def _greatest(form: Affine, nest: Nest, around: Ends) -> float | None:
     total = float(form.const)
     for symbol, factor in form.pairs:
         pair = extent_of(symbol)
@@ -214,8 +233,10 @@ def _value(form: Affine, nest: Nest) -> float | None:
         if pair is not None and pair[0] in nest.arrays:
             size = nest.arrays[pair[0]].shape[pair[1]]
         elif symbol in nest.scalars:
-            scalar = nest.scalars[symbol]
-            size = scalar.interval.high
+            interval = nest.scalars[symbol].interval
+            size = interval.high if factor > 0 else interval.low
+        elif symbol in around:
+            size = around[symbol][factor > 0]
         if size is None:
             return None
         total += factor * size
@@ -227,27 +248,50 @@ def _cost(root: For, nest: Nest, axes: frozenset[int]) -> float:
 
     along = frozenset(loop.index for loop in all_loops(root) if id(loop) in axes)
 
-    def visit(body: tuple[Stmt, ...], kept: float, total: float, inside: bool) -> float:
+    def visit(
+        body: tuple[Stmt, ...],
+        kept: float,
+        total: float,
+        inside: bool,
+        around: Ends,
+        innermost: bool = False,
+    ) -> float:
         seconds = 0.0
         if inside and total / kept > max(MOST, 4 * largest):
             return float("inf")
         for statement in body:
             match statement:
                 case For(body=inner):
-                    count = max(1.0, trips(statement, nest))
+                    count = max(1.0, trips(statement, nest, around))
                     axis = id(statement) in axes
                     seconds += visit(
-                        inner, kept * (1.0 if axis else count), total * count, inside or axis
+                        inner,
+                        kept * (1.0 if axis else count),
+                        total * count,
+                        inside or axis,
+                        _within(statement, nest, around),
+                        axis,
                     )
                 case If(then=then, orelse=orelse):
                     seconds += _one(statement, kept, total, inside, along)
-                    seconds += visit(then, kept, total, inside)
-                    seconds += visit(orelse, kept, total, inside)
+                    seconds += visit(then, kept, total, inside, around, innermost)
+                    seconds += visit(orelse, kept, total, inside, around, innermost)
                 case Assign() | Store():
                     seconds += _one(statement, kept, total, inside, along)
+                    if innermost and _accumulates(statement):
+                        # append, then accumulate, whose additions wait for each other
+                        seconds += 2 * (kept * CALL + total * ELEMENT)
         return seconds
 
-    return visit((root,), 1.0, 1.0, False)
+    return visit((root,), 1.0, 1.0, False, {})
+
+
+def _accumulates(statement: Stmt) -> bool:
+    """``s += e`` of floats, which becomes ``accumulate`` where its own loop is an axis."""
+    match statement:
+        case Assign(name=name, value=value) if value.type.kind is Kind.FLOAT:
+            return reductions.term(value, name) is not None
+    return False
 
 
 def _one(statement: Stmt, kept: float, total: float, inside: bool, along: frozenset[str]) -> float:

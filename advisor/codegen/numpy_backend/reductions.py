@@ -217,7 +217,10 @@ def _not_empty(session: Session, context: Context, line: int) -> None:
 def _sum(
     session: Session, name: str, op: str, element: Expr, whole: Expr, context: Context
 ) -> None:
-    _not_empty(session, context, whole.line)
+    # s = 0.0; for v in x[:0]: s += v leaves the Python float; where s has one type throughout,
+    # accumulate over s alone is s itself.
+    if whole.type.kind is not Kind.FLOAT or name in session.nest.joined:
+        _not_empty(session, context, whole.line)
     _one_flavour(session, element)
     if whole.type.kind is Kind.INT:
         _sum_integers(session, name, op, element, whole, context)

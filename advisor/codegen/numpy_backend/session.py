@@ -100,6 +100,8 @@ class Session:
     uses: dict[str, int]
     """How often each private scalar is read in the text."""
     facts: Facts
+    moved: frozenset[int] = frozenset()
+    """``id`` of the statements that run in another order than in the program."""
     lines: list[str] = field(default_factory=list)
     prologue: list[str] = field(default_factory=list)
     """Before all loops: conversions and buffers."""

@@ -47,6 +47,7 @@ def _candidates(root: For, nest: Nest) -> frozenset[str]:
             assigned.setdefault(statement.name, []).append(statement)
         if isinstance(statement, For):
             carried |= exposed(statement.body) - {statement.index}
+    carried |= _left_behind((root,), frozenset())
     names = {
         name
         for name, values in assigned.items()
@@ -62,6 +63,25 @@ def _candidates(root: For, nest: Nest) -> frozenset[str]:
         if kept == names:
             return frozenset(names)
         names = kept
+
+
+def _left_behind(body: tuple[Stmt, ...], future: frozenset[str]) -> set[str]:
+    """Scalars that a loop leaves to what comes after it.
+
+    Counter-example: ``best = -1``, then ``for c ..: if d[c] < least: best = c``, then
+    ``label[i] = best``: in the loop nobody reads ``best``, yet its value is not -1 behind it.
+    """
+    found: set[str] = set()
+    for position, statement in enumerate(body):
+        after = exposed(body[position + 1 :]) | future
+        match statement:
+            case For(body=inner):
+                assigned = {s.name for s in statements(inner) if isinstance(s, Assign)}
+                found |= assigned & after
+                found |= _left_behind(inner, after | exposed(inner))
+            case If(then=then, orelse=orelse):
+                found |= _left_behind(then, after) | _left_behind(orelse, after)
+    return found
 
 
 def _plain(expr: Expr) -> bool:

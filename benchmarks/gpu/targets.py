@@ -1,0 +1,84 @@
+"""The bundled CUDA programs through the whole tool: what is named, rewritten, and gained.
+
+    python benchmarks/gpu/targets.py [--only NAMES] [--budget S] [--output FILE]
+
+Each program runs in a folder of its own with ``--apply``; then the original and the rewritten
+script run once more, and their output is compared. Needs an NVIDIA GPU, CuPy, PyTorch, numba-cuda
+and cupti-python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from trace_overhead import FOLDER, header
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--budget", type=float, default=60.0)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    lines = [
+        "| program | bare s | in the patch | whole script | tried besides | advice only | output |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    print("\n".join(lines), flush=True)
+    for program in sorted(FOLDER.glob("*.py")):
+        if program.stem != "__init__" and (not options.only or program.stem in options.only):
+            lines.append(row(program, options.budget))
+            print(lines[-1], flush=True)
+    if options.output:
+        options.output.write_text(f"{header()}\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def row(program: Path, budget: float) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        script, report = Path(folder) / program.name, Path(folder).with_suffix(".json")
+        shutil.copy(program, script)
+        command = ["-m", "gpuadvise", "--apply", "--budget", str(budget), "--json", str(report)]
+        done = run([*command, str(script)], folder)
+        if not report.exists():
+            return f"| {program.stem} | exit status {done.returncode}: {done.stderr[-200:]} |"
+        data = json.loads(report.read_text(encoding="utf-8"))
+        report.unlink()
+        before, after = run([str(program)], folder), run([script.name], folder)
+        same = before.stdout == after.stdout and before.returncode == after.returncode
+    return " | ".join(
+        ["", program.stem, *cells(data), "equal" if same else "DIFFERENT", ""]
+    ).strip()
+
+
+def run(arguments: list[str], folder: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def cells(data: dict[str, Any]) -> list[str]:
+    winners = [f["winner"]["candidate"]["rule"] for f in data["findings"] if f["winner"]]
+    others = [t["candidate"]["rule"] for f in data["findings"] for t in f["others"]]
+    verdict = data["script_verdict"] or {}
+    speedup = verdict.get("speedup")
+    gain = "-"
+    if winners and speedup:
+        gain = f"{speedup['value']:.2f}x ({speedup['low']:.2f}-{speedup['high']:.2f})"
+    advice = [f"{a['rule']}:{a['mistake']['line']}" for a in data["advice"]]
+    return [
+        f"{data['profile']['bare']['wall']:.2f}",
+        ", ".join(winners) or "-",
+        gain,
+        ", ".join(others) or "-",
+        ", ".join(advice) or "-",
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Kernels over NumPy arrays: programs that run on their own, not imported."""

@@ -1,0 +1,1 @@
+"""Kernels over lists and lists of lists: programs that run on their own, not imported."""
