@@ -22,9 +22,7 @@ demo: $(VENV)/.installed
 	cmp a.txt b.txt && echo "same output"
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
-	# Whole journeys that assert no times: two of them side by side.
-	$(BIN)/python -m pytest -m slow --numprocesses 2 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 $(PYTEST_ARGS)
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -378,10 +378,23 @@ def _folders_of(target: Target) -> tuple[Path, ...]:
     return (target.script.parent, target.cwd)
 
 
+_LIBRARIES = (
+    *("cupy", "fontconfig", "jax", "mesa_shader_cache", "matplotlib", "nvidia", "numba"),
+    *("pocl", "pytensor", "torch", "torch_extensions", "torchinductor", "triton"),
+)
+"""Below ``~/.cache``: what libraries keep there."""
+
+
 def _caches() -> tuple[str, ...]:
-    """Folders that hold nothing but caches of libraries; writing there changes no result."""
+    """Folders that hold nothing but caches of libraries; writing there changes no result.
+
+    Not all of ``~/.cache``: a program that keeps its results there would find them in the next
+    trial, and one side would have done the other's work.
+    """
     home = Path.home()
-    names = (".cache", ".cupy", ".nv", ".triton", ".numba", "Library/Caches")
-    set_by_user = ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "MPLCONFIGDIR", "CUPY_CACHE_DIR")
+    common = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    names = (".cupy", ".nv", ".triton", ".numba", "Library/Caches")
+    set_by_user = ("NUMBA_CACHE_DIR", "MPLCONFIGDIR", "CUPY_CACHE_DIR")
     chosen = [os.environ[name] for name in set_by_user if os.environ.get(name)]
-    return (*(str(home / name) for name in names), *chosen)
+    libraries = (str(common / name) for name in _LIBRARIES)
+    return (*(str(home / name) for name in names), *libraries, *chosen)
