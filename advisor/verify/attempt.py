@@ -99,7 +99,7 @@ def isolate(streams: Streams, parent: int) -> None:
     """Own process group, no core files, bounded memory, output to files, dies with its parent."""
     os.setpgid(0, 0)
     die_with_parent(parent)
-    limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_AS: _address_space()}
+    limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_DATA: _data_limit()}
     for which, wanted in limits.items():
         hard = resource.getrlimit(which)[1]
         bound = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -117,12 +117,15 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def _address_space() -> int:
-    """What is mapped now, and most of the free memory on top."""
+def _data_limit() -> int:
+    """What is written to now, and most of the free memory on top.
+
+    Not the address space: a CUDA context alone reserves more addresses than there is memory.
+    """
     page = resource.getpagesize()
     try:
         with open("/proc/self/statm", encoding="ascii") as statm:
-            now = int(statm.read().split()[0]) * page
+            now = int(statm.read().split()[5]) * page
         free = os.sysconf("SC_AVPHYS_PAGES") * page
     except (OSError, ValueError):
         return resource.RLIM_INFINITY

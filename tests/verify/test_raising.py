@@ -47,3 +47,18 @@ def arguments():
     result = bench.trial(state, "return sum(range(n))", "return n * (n - 1) // 2")
     assert isinstance(result.failure, Unavailable)
     assert "RuntimeError: lost" in result.failure.why
+
+
+def test_copies_run_under_a_bound_on_memory(bench: Bench) -> None:
+    old = """
+import resource
+
+def f():
+    return resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY
+
+def arguments():
+    return (), {}
+"""
+    state = bench.hold(old, "call", "f")
+    line = "    return resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY"
+    assert bench.trial(state, line, "    return False").same
