@@ -24,9 +24,9 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
-from gpuadvise.gpucode_cupy_effects import changes_arrays
-from gpuadvise.gpucode_cupy_fetch import Use, fetches, uses
-from gpuadvise.gpucode_cupy_text import mistake, seen_at, types_of
+from gpuadvise.gpucode.cupy_effects import changes_arrays
+from gpuadvise.gpucode.cupy_fetch import Use, fetches, uses
+from gpuadvise.gpucode.cupy_text import mistake, seen_at, types_of
 
 LIFE = """\
 import cupy as cp

@@ -23,9 +23,9 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
-from gpuadvise.gpucode import calls, meaning
-from gpuadvise.gpucode_cupy_effects import host_effects, value_use
-from gpuadvise.gpucode_cupy_text import (
+from gpuadvise.gpucode.basics import calls, meaning
+from gpuadvise.gpucode.cupy_effects import host_effects, value_use
+from gpuadvise.gpucode.cupy_text import (
     loops_above,
     mistake,
     objection,

@@ -23,10 +23,10 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
-from gpuadvise.gpucode_cupy_after import left_early
-from gpuadvise.gpucode_cupy_effects import clocks
-from gpuadvise.gpucode_cupy_sinks import Read, decides, reads, sink
-from gpuadvise.gpucode_cupy_text import mistake, seen_at, types_of
+from gpuadvise.gpucode.cupy_after import left_early
+from gpuadvise.gpucode.cupy_effects import clocks
+from gpuadvise.gpucode.cupy_sinks import Read, decides, reads, sink
+from gpuadvise.gpucode.cupy_text import mistake, seen_at, types_of
 from gpuadvise.names import free_name, import_edit
 
 HEAD = """\

@@ -24,8 +24,8 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
-from gpuadvise.gpucode_cupy_fuse import Chain, chains
-from gpuadvise.gpucode_cupy_text import mistake, objection, seen_at, types_of
+from gpuadvise.gpucode.cupy_fuse import Chain, chains
+from gpuadvise.gpucode.cupy_text import mistake, objection, seen_at, types_of
 from gpuadvise.names import free_name
 
 CASES: tuple[Spots | Ignores, ...] = (

@@ -25,8 +25,8 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
-from gpuadvise.gpucode_cupy_effects import changes_arrays
-from gpuadvise.gpucode_cupy_text import loops_above, mistake, objection, seen_at, types_of
+from gpuadvise.gpucode.cupy_effects import changes_arrays
+from gpuadvise.gpucode.cupy_text import loops_above, mistake, objection, seen_at, types_of
 from gpuadvise.names import free_name
 
 CASES: tuple[Spots | Ignores, ...] = (

@@ -24,8 +24,8 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
-from gpuadvise.gpucode import meaning
-from gpuadvise.gpucode_cupy_text import mistake, seen_at, types_of
+from gpuadvise.gpucode.basics import meaning
+from gpuadvise.gpucode.cupy_text import mistake, seen_at, types_of
 
 CASES: tuple[Spots | Ignores, ...] = (
     Spots(

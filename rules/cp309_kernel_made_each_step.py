@@ -23,8 +23,8 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
-from gpuadvise.gpucode import calls, evidence, meaning
-from gpuadvise.gpucode_cupy_text import loops_above, mistake, objection
+from gpuadvise.gpucode.basics import calls, evidence, meaning
+from gpuadvise.gpucode.cupy_text import loops_above, mistake, objection
 
 CASES: tuple[Spots | Ignores, ...] = (
     Spots(

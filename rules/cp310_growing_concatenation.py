@@ -23,10 +23,10 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
-from gpuadvise.gpucode import meaning
-from gpuadvise.gpucode_cupy_after import left_early, own_binding
-from gpuadvise.gpucode_cupy_tables import CONSTRUCTORS, ELEMENTWISE, REDUCTIONS
-from gpuadvise.gpucode_cupy_text import mistake, seen_at, types_of
+from gpuadvise.gpucode.basics import meaning
+from gpuadvise.gpucode.cupy_after import left_early, own_binding
+from gpuadvise.gpucode.cupy_tables import CONSTRUCTORS, ELEMENTWISE, REDUCTIONS
+from gpuadvise.gpucode.cupy_text import mistake, seen_at, types_of
 from gpuadvise.names import free_name
 
 CASES: tuple[Spots | Ignores, ...] = (

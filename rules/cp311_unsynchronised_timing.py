@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from gpuadvise.api import Ignores, Mistake, Region, Spots, rule
 from gpuadvise.codegen import ast_tools as tools
-from gpuadvise.gpucode import evidence, meaning
-from gpuadvise.gpucode_cupy import Types
-from gpuadvise.gpucode_cupy_names import own_function
-from gpuadvise.gpucode_cupy_text import mistake, types_of
+from gpuadvise.gpucode.basics import evidence, meaning
+from gpuadvise.gpucode.cupy import Types
+from gpuadvise.gpucode.cupy_names import own_function
+from gpuadvise.gpucode.cupy_text import mistake, types_of
 
 CASES: tuple[Spots | Ignores, ...] = (
     Spots(

@@ -9,8 +9,8 @@ products and sums together.
 from __future__ import annotations
 
 from gpuadvise.api import Ignores, Mistake, Region, Spots, rule
-from gpuadvise.gpucode_cupy_text import imports_cupy
-from gpuadvise.gpucode_cupy_traced import example, median_kernel, traced_lines
+from gpuadvise.gpucode.cupy_text import imports_cupy
+from gpuadvise.gpucode.cupy_traced import example, median_kernel, traced_lines
 from gpuadvise.report import words
 
 LOOP = """\

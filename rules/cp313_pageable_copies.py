@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuadvise.api import Ignores, Mistake, Region, Spots, rule
-from gpuadvise.gpucode_cupy_text import imports_cupy
-from gpuadvise.gpucode_cupy_traced import example, traced_lines
+from gpuadvise.gpucode.cupy_text import imports_cupy
+from gpuadvise.gpucode.cupy_traced import example, traced_lines
 from gpuadvise.gpumodel import CopyWork, LineWork
 from gpuadvise.report.gpu import copy_words
 

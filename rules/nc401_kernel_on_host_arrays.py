@@ -13,9 +13,6 @@ import ast
 from collections.abc import Iterator
 from itertools import combinations
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_numba as kernels
-from gpuadvise import gpucode_numba_resident as resident
 from gpuadvise.api import (
     Basis,
     Condition,
@@ -29,6 +26,9 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import numba as kernels
+from gpuadvise.gpucode import numba_resident as resident
 from gpuadvise.names import import_edit
 
 KERNEL = """\
@@ -175,13 +175,13 @@ def run(x, y, steps):
 def kernel_on_host_arrays(region: Region) -> tuple[Mistake, ...] | None:
     """The loop launches kernels on arrays that are on the host."""
     source = region.source
-    in_loop = gpucode.launches(source, region.loop)
+    in_loop = basics.launches(source, region.loop)
     launches = tuple(sorted(in_loop, key=lambda launch: launch.statement.lineno))
     found, complete = kernels.arrays_of(source, launches)
     arrays = {n: w for n, w in found.items() if not kernels.may_be_on_device(source, region, n)}
     if not arrays:
         return None
-    seen = gpucode.evidence(region, [c.statement.lineno for c in launches], ["cop"])
+    seen = basics.evidence(region, [c.statement.lineno for c in launches], ["cop"])
     if seen.measured and not seen.cost:
         return None  # what looks like a host array is none
     plan = (
@@ -202,7 +202,7 @@ def kernel_on_host_arrays(region: Region) -> tuple[Mistake, ...] | None:
 
 # ---------------------------------------------------------------- the new text
 def _match(
-    region: Region, launches: tuple[gpucode.Launch, ...], plan: resident.Plan
+    region: Region, launches: tuple[basics.Launch, ...], plan: resident.Plan
 ) -> Match | None:
     source, loop = region.source, region.loop
     up = [f"{plan.names[n]} = {plan.cuda}.to_device({n})" for n in plan.arrays]
@@ -244,7 +244,7 @@ def _match(
 
 
 def _inner_edits(
-    source: Source, launches: tuple[gpucode.Launch, ...], plan: resident.Plan
+    source: Source, launches: tuple[basics.Launch, ...], plan: resident.Plan
 ) -> Iterator[Edit]:
     for launch in launches:
         for argument in launch.arguments:

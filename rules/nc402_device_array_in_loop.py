@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import ast
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_numba as kernels
 from gpuadvise.api import (
     Basis,
     Condition,
@@ -25,6 +23,8 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import numba as kernels
 
 KERNEL = """\
 import numpy as np
@@ -106,7 +106,7 @@ def device_array_in_loop(region: Region) -> tuple[Mistake, ...] | None:
         name = _allocates(source, loop, statement)
         if name is None or not isinstance(statement, ast.Assign):
             continue
-        seen = gpucode.evidence(region, [statement.lineno], ["allocation"])
+        seen = basics.evidence(region, [statement.lineno], ["allocation"])
         if seen.measured and not seen.cost:
             continue
         found.append(
@@ -131,7 +131,7 @@ def _allocates(source: Source, loop: ast.For | ast.While, statement: ast.stmt) -
             assert isinstance(call, ast.Call)
             if any(k.arg == "stream" for k in call.keywords) or _follows(loop, call):
                 return None
-            called = gpucode.meaning(source, func)
+            called = basics.meaning(source, func)
             if called in ("numba.cuda.device_array", "numba.cuda.device_array_like"):
                 return name
     return None
@@ -157,7 +157,7 @@ def _match(region: Region, statement: ast.Assign, name: str) -> Match | None:
     # y is used by launches of this loop alone: not kept, not exchanged, not read after it.
     if len(tools.stores(scope, name)) != 1 or tools.deferred_uses(source, scope, name) is not None:
         return None
-    launches = sorted(gpucode.launches(source, loop), key=lambda c: c.statement.lineno)
+    launches = sorted(basics.launches(source, loop), key=lambda c: c.statement.lineno)
     arguments = {a for launch in launches for a in launch.arguments}
     uses = tools.loads(scope, name)
     if not all(use in arguments or _copied_back(source, use, loop) for use in uses):
@@ -203,7 +203,7 @@ def _copied_back(source: Source, use: ast.Name, loop: ast.AST) -> bool:
     return inside and isinstance(holder, ast.Attribute) and holder.attr in ("copy_to_host", "shape")
 
 
-def _written_first(source: Source, launches: list[gpucode.Launch], name: str) -> bool:
+def _written_first(source: Source, launches: list[basics.Launch], name: str) -> bool:
     """Whether the first kernel that gets the array writes to it and reads nothing of it.
 
     ``y[i] += x[i]`` reads what is there: the last step's values, where a new array has others.

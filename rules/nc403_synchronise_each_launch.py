@@ -11,9 +11,9 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_waits as waiting
 from gpuadvise.api import Ignores, Match, Mistake, Region, Spots, rule
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import waits as waiting
 
 KERNEL = """\
 import numpy as np
@@ -89,7 +89,7 @@ def synchronise_each_launch(region: Region) -> tuple[Mistake, ...] | None:
     match = _match(region, waits)
     if match is None and waiting.inside_another(region):
         return None  # the loop around it answers
-    seen = gpucode.evidence(region, [w.lineno for w in waits], ["sync"])
+    seen = basics.evidence(region, [w.lineno for w in waits], ["sync"])
     if seen.measured and not seen.cost:
         return None
     return (

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import ast
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_numba as kernels
 from gpuadvise.api import Ignores, Mistake, Region, Source, Spots, rule
 from gpuadvise.codegen import ast_tools as tools
 from gpuadvise.codegen import list_uses
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import numba as kernels
 
 KERNEL = """\
 from numba import cuda
@@ -91,7 +91,7 @@ def tiny_blocks(region: Region) -> tuple[Mistake, ...] | None:
     """Kernels are launched with blocks smaller than a warp."""
     source = region.source
     found: list[Mistake] = []
-    for launch in gpucode.launches(source, region.loop):
+    for launch in basics.launches(source, region.loop):
         call = launch.statement.value
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Subscript)
         config = call.func.slice
@@ -102,7 +102,7 @@ def tiny_blocks(region: Region) -> tuple[Mistake, ...] | None:
         if threads is None or threads >= WARP or _count(source, region, config.elts[0]) == 1:
             continue
         line = launch.statement.lineno
-        seen = gpucode.evidence(region, [line], ["kernel"])
+        seen = basics.evidence(region, [line], ["kernel"])
         if seen.measured and not seen.cost:
             continue
         size = "one thread" if threads == 1 else f"{threads} threads"

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import ast
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_numba as kernels
 from gpuadvise.api import Ignores, Mistake, Region, Spots, rule
 from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import numba as kernels
 
 HEAD = """\
 from numba import cuda
@@ -47,12 +47,12 @@ CASES: tuple[Spots | Ignores, ...] = (
 def uncoalesced_indices(region: Region) -> tuple[Mistake, ...] | None:
     """Neighbouring threads of a kernel work on different rows."""
     found: list[Mistake] = []
-    for launch in gpucode.launches(region.source, region.loop):
+    for launch in basics.launches(region.source, region.loop):
         rows = _rows_by_thread(region, launch.kernel)
         if rows is None:
             continue
         line = launch.statement.lineno
-        seen = gpucode.evidence(region, [line], ["kernel"])
+        seen = basics.evidence(region, [line], ["kernel"])
         if seen.measured and not seen.cost:
             continue
         found.append(
@@ -76,7 +76,7 @@ def _rows_by_thread(region: Region, kernel: ast.FunctionDef) -> str | None:
             case ast.Assign(
                 targets=[ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)])],
                 value=ast.Call(func=func, args=[ast.Constant(value=2)]),
-            ) if gpucode.meaning(region.source, func) == "numba.cuda.grid":
+            ) if basics.meaning(region.source, func) == "numba.cuda.grid":
                 return _element(region, kernel, first, second)
     return None
 

@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_torch_fetch as fetched
-from gpuadvise import gpucode_torch_loops as loops
 from gpuadvise.api import (
     Ignores,
     Mistake,
@@ -20,6 +17,9 @@ from gpuadvise.api import (
     Spots,
     rule,
 )
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import torch_fetch as fetched
+from gpuadvise.gpucode import torch_loops as loops
 
 TRAIN = """\
 import torch
@@ -193,7 +193,7 @@ def loss_fetched_each_step(region: Region) -> tuple[Mistake, ...] | None:
     found: list[Mistake] = []
     for fetch in sorted(fetched.fetches(source, loop), key=lambda f: f.call.lineno):
         line = fetch.call.lineno
-        seen = gpucode.evidence(region, [line], ["sync", "cop"])
+        seen = basics.evidence(region, [line], ["sync", "cop"])
         if seen.measured and not seen.cost:
             continue  # a tensor on the CPU
         match = fetched.rewrite(region, fetch)

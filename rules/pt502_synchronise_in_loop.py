@@ -8,9 +8,9 @@ the program takes times anywhere, one wait stays behind the loop, so that they c
 
 from __future__ import annotations
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_waits as waiting
 from gpuadvise.api import Ignores, Mistake, Region, Spots, rule
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import waits as waiting
 
 HEAD = """\
 import torch
@@ -144,7 +144,7 @@ def synchronise_in_loop(region: Region) -> tuple[Mistake, ...] | None:
     match = waiting.without(region, waits)
     if match is None and waiting.inside_another(region):
         return None  # the loop around it answers
-    seen = gpucode.evidence(region, [w.lineno for w in waits], ["sync"])
+    seen = basics.evidence(region, [w.lineno for w in waits], ["sync"])
     if seen.measured and not seen.cost:
         return None
     return (

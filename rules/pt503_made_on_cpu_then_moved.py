@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import ast
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_torch as values
 from gpuadvise.api import (
     Basis,
     Condition,
@@ -24,6 +22,8 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import torch as values
 
 HEAD = """\
 import torch
@@ -123,10 +123,10 @@ def made_on_cpu_then_moved(region: Region) -> tuple[Mistake, ...] | None:
         made = _made(source, call)
         if made is None or not isinstance(call, ast.Call):
             continue
-        seen = gpucode.evidence(region, [call.lineno], ["copies host", "copy host", "CUDA call"])
+        seen = basics.evidence(region, [call.lineno], ["copies host", "copy host", "CUDA call"])
         if seen.measured and not seen.cost:
             continue
-        name = (gpucode.meaning(source, made.func) or "").removeprefix("torch.")
+        name = (basics.meaning(source, made.func) or "").removeprefix("torch.")
         found.append(
             Mistake(
                 line=call.lineno,
@@ -152,7 +152,7 @@ def _made(source: Source, node: ast.AST) -> ast.Call | None:
                 return None
         case _:
             return None
-    name = (gpucode.meaning(source, made.func) or "").removeprefix("torch.")
+    name = (basics.meaning(source, made.func) or "").removeprefix("torch.")
     return made if name in EQUAL | RANDOM and not _has(made, "device", None) else None
 
 

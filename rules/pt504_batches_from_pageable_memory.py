@@ -10,10 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_torch as values
-from gpuadvise import gpucode_torch_loops as loops
-from gpuadvise import gpucode_torch_text as torchtext
 from gpuadvise.api import (
     Basis,
     Condition,
@@ -27,6 +23,10 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import torch as values
+from gpuadvise.gpucode import torch_loops as loops
+from gpuadvise.gpucode import torch_text as torchtext
 
 HEAD = """\
 import torch
@@ -120,7 +120,7 @@ def batches_from_pageable_memory(region: Region) -> tuple[Mistake, ...] | None:
     copies = sorted(_copies(source, loop, names), key=lambda c: (c.lineno, c.col_offset))
     if not copies:
         return None
-    seen = gpucode.evidence(region, [c.lineno for c in copies], ["host to device", "hidden"])
+    seen = basics.evidence(region, [c.lineno for c in copies], ["host to device", "hidden"])
     if seen.measured and not seen.cost:
         return None
     return (

@@ -10,12 +10,6 @@ from __future__ import annotations
 
 import ast
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_torch as values
-from gpuadvise import gpucode_torch_leaving as leaving
-from gpuadvise import gpucode_torch_loops as loops
-from gpuadvise import gpucode_torch_model as models
-from gpuadvise import gpucode_torch_text as torchtext
 from gpuadvise.api import (
     Basis,
     Condition,
@@ -29,6 +23,12 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import torch as values
+from gpuadvise.gpucode import torch_leaving as leaving
+from gpuadvise.gpucode import torch_loops as loops
+from gpuadvise.gpucode import torch_model as models
+from gpuadvise.gpucode import torch_text as torchtext
 
 MODEL = """\
 import torch
@@ -191,7 +191,7 @@ def gradients_not_used(region: Region) -> tuple[Mistake, ...] | None:
     if tensors and loops.gradients(source, scope) is not None:
         return None
     lines = sorted({call.lineno for call in models if isinstance(call, ast.Call)})
-    seen = gpucode.evidence(region, lines, ["kernel"])
+    seen = basics.evidence(region, lines, ["kernel"])
     if seen.measured and not seen.cost:
         return None
     return (

@@ -11,10 +11,6 @@ from __future__ import annotations
 
 import ast
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_torch as values
-from gpuadvise import gpucode_torch_loops as loops
-from gpuadvise import gpucode_torch_text as torchtext
 from gpuadvise.api import (
     Basis,
     Condition,
@@ -29,6 +25,10 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import torch as values
+from gpuadvise.gpucode import torch_loops as loops
+from gpuadvise.gpucode import torch_text as torchtext
 
 HEAD = """\
 import torch
@@ -126,7 +126,7 @@ def optimizer_one_by_one(region: Region) -> tuple[Mistake, ...] | None:
         made = values.kind(source, call.func.value).node
         if made is None or _name(source, made) not in FUSED or _foreach(made) is None:
             continue
-        seen = gpucode.evidence(region, [call.lineno], ["kernel", "CUDA call"])
+        seen = basics.evidence(region, [call.lineno], ["kernel", "CUDA call"])
         if seen.measured and not seen.cost:
             continue
         mistake = Mistake(
@@ -144,7 +144,7 @@ def optimizer_one_by_one(region: Region) -> tuple[Mistake, ...] | None:
 
 
 def _name(source: Source, made: ast.Call) -> str:
-    return (gpucode.meaning(source, made.func) or "").removeprefix("torch.optim.")
+    return (basics.meaning(source, made.func) or "").removeprefix("torch.optim.")
 
 
 def _foreach(made: ast.Call) -> ast.keyword | None:

@@ -10,11 +10,6 @@ from __future__ import annotations
 
 import ast
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_torch as values
-from gpuadvise import gpucode_torch_loops as loops
-from gpuadvise import gpucode_torch_model as models
-from gpuadvise import gpucode_torch_text as torchtext
 from gpuadvise.api import (
     Basis,
     Condition,
@@ -29,6 +24,11 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import torch as values
+from gpuadvise.gpucode import torch_loops as loops
+from gpuadvise.gpucode import torch_model as models
+from gpuadvise.gpucode import torch_text as torchtext
 
 HEAD = """\
 import torch
@@ -126,7 +126,7 @@ def gradients_set_to_zero(region: Region) -> tuple[Mistake, ...] | None:
         # The inner loop of a nest answers for what it holds.
         if loops.innermost(source, call) is not loop or loops.torch_name(source) is None:
             continue
-        seen = gpucode.evidence(region, [call.lineno], ["kernel", "CUDA call"])
+        seen = basics.evidence(region, [call.lineno], ["kernel", "CUDA call"])
         if seen.measured and not seen.cost:
             continue
         return (

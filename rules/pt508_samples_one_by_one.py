@@ -12,10 +12,6 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_torch as values
-from gpuadvise import gpucode_torch_loops as loops
-from gpuadvise import gpucode_torch_model as models
 from gpuadvise.api import (
     Basis,
     Condition,
@@ -30,6 +26,10 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import torch as values
+from gpuadvise.gpucode import torch_loops as loops
+from gpuadvise.gpucode import torch_model as models
 
 MODEL = """\
 import torch
@@ -127,7 +127,7 @@ def samples_one_by_one(region: Region) -> tuple[Mistake, ...] | None:
     found = _single(source, loop)
     if found is None or loops.gradients(source, loop) is not None:
         return None
-    seen = gpucode.evidence(region, [found.call.lineno], ["kernel", "CUDA call"])
+    seen = basics.evidence(region, [found.call.lineno], ["kernel", "CUDA call"])
     if seen.measured and not seen.cost:
         return None
     return (

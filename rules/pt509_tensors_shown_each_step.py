@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_torch as values
-from gpuadvise import gpucode_torch_loops as loops
 from gpuadvise.api import Ignores, Mistake, Region, Source, Spots, rule
 from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import torch as values
+from gpuadvise.gpucode import torch_loops as loops
 
 HEAD = """\
 import torch
@@ -90,7 +90,7 @@ def tensors_shown_each_step(region: Region) -> tuple[Mistake, ...] | None:
             continue
         if loops.innermost(source, node) is not loop or loops.now_and_then(source, node, loop):
             continue
-        seen = gpucode.evidence(region, [node.lineno], ["device to host", "sync"])
+        seen = basics.evidence(region, [node.lineno], ["device to host", "sync"])
         if seen.measured and not seen.cost:
             continue
         found[node.lineno] = Mistake(

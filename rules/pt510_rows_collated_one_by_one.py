@@ -10,10 +10,6 @@ from __future__ import annotations
 
 import ast
 
-from gpuadvise import gpucode
-from gpuadvise import gpucode_torch as values
-from gpuadvise import gpucode_torch_loops as loops
-from gpuadvise import gpucode_torch_text as torchtext
 from gpuadvise.api import (
     Basis,
     Condition,
@@ -27,6 +23,10 @@ from gpuadvise.api import (
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
+from gpuadvise.gpucode import basics
+from gpuadvise.gpucode import torch as values
+from gpuadvise.gpucode import torch_loops as loops
+from gpuadvise.gpucode import torch_text as torchtext
 from gpuadvise.names import free_name
 
 HEAD = """\
@@ -135,7 +135,7 @@ def rows_collated_one_by_one(region: Region) -> tuple[Mistake, ...] | None:
             what=f"the DataLoader in line {known.node.lineno} takes its samples out of tensors one "
             "by one",
             remedy="take a batch's rows with one index: tensor[rows]",
-            evidence=share if traced else gpucode.NOT_MEASURED,
+            evidence=share if traced else basics.NOT_MEASURED,
             measured=traced,
             match=match,
         ),

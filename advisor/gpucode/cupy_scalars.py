@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from .codegen import ast_tools as tools
-from .gpucode import meaning
-from .gpucode_cupy import Types
-from .gpucode_cupy_effects import device_use
-from .gpucode_cupy_tables import ELEMENTWISE, REDUCTIONS
+from ..codegen import ast_tools as tools
+from .basics import meaning
+from .cupy import Types
+from .cupy_effects import device_use
+from .cupy_tables import ELEMENTWISE, REDUCTIONS
 
 
 def is_scalar(types: Types, node: ast.expr) -> bool:

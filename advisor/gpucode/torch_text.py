@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .codegen import ast_tools as tools
-from .model import Source
+from ..codegen import ast_tools as tools
+from ..model import Source
 
 Scope = ast.Module | ast.FunctionDef
 

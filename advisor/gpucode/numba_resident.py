@@ -6,12 +6,12 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from . import gpucode
-from .codegen import ast_tools as tools
-from .codegen import list_uses
-from .gpucode_numba import Loop, made_here, moves, prefix
-from .model import Region, Source
-from .names import free_name
+from ..codegen import ast_tools as tools
+from ..codegen import list_uses
+from ..model import Region, Source
+from ..names import free_name
+from . import basics
+from .numba import Loop, made_here, moves, prefix
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Plan:
 
 
 def plan(
-    region: Region, launches: tuple[gpucode.Launch, ...], arrays: Mapping[str, bool]
+    region: Region, launches: tuple[basics.Launch, ...], arrays: Mapping[str, bool]
 ) -> Plan | None:
     """What the new text is made of; None if the arrays have to come back in the loop."""
     source, loop = region.source, region.loop
@@ -54,7 +54,7 @@ def plan(
     return Plan(cuda, names, arrays, exchanges, foreign)
 
 
-def _once_each(launch: gpucode.Launch, arrays: Mapping[str, bool]) -> bool:
+def _once_each(launch: basics.Launch, arrays: Mapping[str, bool]) -> bool:
     # double[b, t](x, x): numba copies x twice, the kernel sees two arrays, the last one wins.
     # double[b, t, stream](x): copies on another stream than ours.
     names = [a.id for a in launch.arguments if isinstance(a, ast.Name) and a.id in arrays]
@@ -68,7 +68,7 @@ def _once_each(launch: gpucode.Launch, arrays: Mapping[str, bool]) -> bool:
 def _only_launches_look(
     source: Source,
     loop: Loop,
-    launches: tuple[gpucode.Launch, ...],
+    launches: tuple[basics.Launch, ...],
     arrays: Mapping[str, bool],
     exchanges: list[ast.Assign],
 ) -> bool:
@@ -108,17 +108,17 @@ def _is_array(node: ast.AST, arrays: Mapping[str, bool]) -> bool:
     return isinstance(node, ast.Name) and node.id in arrays
 
 
-def _harmless(source: Source, call: ast.Call, launches: tuple[gpucode.Launch, ...]) -> bool:
+def _harmless(source: Source, call: ast.Call, launches: tuple[basics.Launch, ...]) -> bool:
     if any(launch.statement.value is call for launch in launches):
         return True
     if isinstance(call.func, ast.Name) and call.func.id in ("range", "int", "float"):
         return tools.is_builtin(source, call.func.id)
-    return gpucode.meaning(source, call.func) == "numba.cuda.synchronize"
+    return basics.meaning(source, call.func) == "numba.cuda.synchronize"
 
 
 def _is_number(source: Source, loop: Loop, name: ast.Name) -> bool:
     """Whether a name outside the launches cannot be a second name of an array."""
-    if gpucode.meaning(source, name) is not None or tools.is_builtin(source, name.id):
+    if basics.meaning(source, name) is not None or tools.is_builtin(source, name.id):
         return True  # cuda, range
     holder = tools.parents(source)[name]
     if isinstance(holder, ast.Call) and name in holder.args:

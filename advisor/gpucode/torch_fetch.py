@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from . import gpucode_torch as values
-from . import gpucode_torch_loops as loops
-from .codegen import ast_tools as tools
-from .codegen import list_uses
-from .gpucode_torch_kinds import Kind
-from .gpucode_torch_text import scope_of
-from .model import Basis, Condition, Edit, Match, Region, Source
+from ..codegen import ast_tools as tools
+from ..codegen import list_uses
+from ..model import Basis, Condition, Edit, Match, Region, Source
+from . import torch as values
+from . import torch_loops as loops
+from .torch_kinds import Kind
+from .torch_text import scope_of
 
 
 @dataclass(frozen=True)

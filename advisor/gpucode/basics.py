@@ -10,10 +10,10 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from .codegen import ast_tools as tools
-from .gpumodel import LineWork
-from .model import Region, Source
-from .report.gpu import line_words
+from ..codegen import ast_tools as tools
+from ..gpumodel import LineWork
+from ..model import Region, Source
+from ..report.gpu import line_words
 
 NOT_MEASURED = (
     "not measured: this needs an NVIDIA GPU, and cupti-python or PyTorch's profiler beside it"

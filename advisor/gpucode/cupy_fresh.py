@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from .codegen import ast_tools as tools
-from .gpucode import meaning
-from .gpucode_cupy import Types
-from .gpucode_cupy_effects import FRESH_FUNCTIONS, device_use
-from .gpucode_cupy_names import own_function, returns
-from .gpucode_cupy_tables import CONSTRUCTORS, ELEMENTWISE, REDUCTIONS
+from ..codegen import ast_tools as tools
+from .basics import meaning
+from .cupy import Types
+from .cupy_effects import FRESH_FUNCTIONS, device_use
+from .cupy_names import own_function, returns
+from .cupy_tables import CONSTRUCTORS, ELEMENTWISE, REDUCTIONS
 
 
 def is_new(types: Types, node: ast.expr) -> bool:

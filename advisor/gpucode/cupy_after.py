@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from .codegen import ast_tools as tools
-from .gpucode_cupy_text import objection
-from .model import Refusal, Region
+from ..codegen import ast_tools as tools
+from ..model import Refusal, Region
+from .cupy_text import objection
 
 
 def left_early(region: Region, name: str) -> Refusal | None:

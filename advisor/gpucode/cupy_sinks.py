@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .codegen import ast_tools as tools
-from .gpucode import meaning
-from .gpucode_cupy_after import own_binding
-from .gpucode_cupy_scalars import is_scalar
-from .gpucode_cupy_text import statement_of, types_of
-from .model import Region
+from ..codegen import ast_tools as tools
+from ..model import Region
+from .basics import meaning
+from .cupy_after import own_binding
+from .cupy_scalars import is_scalar
+from .cupy_text import statement_of, types_of
 
 
 @dataclass(frozen=True)

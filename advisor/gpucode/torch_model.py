@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from .codegen import ast_tools as tools
-from .gpucode import meaning
-from .gpucode_torch import kind
-from .gpucode_torch_kinds import DEPTH, LAYERS, MODULE_METHODS
-from .gpucode_torch_text import (
+from ..codegen import ast_tools as tools
+from ..model import Source
+from .basics import meaning
+from .torch import kind
+from .torch_kinds import DEPTH, LAYERS, MODULE_METHODS
+from .torch_text import (
     call_sites,
     forward_of,
     is_parameter,
@@ -19,7 +20,6 @@ from .gpucode_torch_text import (
     scope_of,
     uses,
 )
-from .model import Source
 
 
 def every_parameter_used(source: Source, model: ast.expr) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from . import gpucode
-from . import gpucode_torch as values
-from .codegen import ast_tools as tools
-from .codegen import list_uses
-from .gpucode_torch_text import scope_of
-from .model import Source
+from ..codegen import ast_tools as tools
+from ..codegen import list_uses
+from ..model import Source
+from . import basics
+from . import torch as values
+from .torch_text import scope_of
 
 _BUILTINS = frozenset(
     {
@@ -107,7 +107,7 @@ def only_known_calls(source: Source, part: ast.AST) -> bool:
 
 
 def _is_known(source: Source, call: ast.Call) -> bool:
-    name = gpucode.meaning(source, call.func)
+    name = basics.meaning(source, call.func)
     if name is not None:
         if name.startswith(("torch.cuda.", "time.", "math.")):
             return True

@@ -11,9 +11,10 @@ import ast
 from dataclasses import replace
 from functools import lru_cache
 
-from .codegen import ast_tools as tools
-from .gpucode import meaning
-from .gpucode_torch_kinds import (
+from ..codegen import ast_tools as tools
+from ..model import Source
+from .basics import meaning
+from .torch_kinds import (
     BOOLEAN,
     CONSTRUCTORS,
     DEPTH,
@@ -29,7 +30,7 @@ from .gpucode_torch_kinds import (
     Kind,
     joined,
 )
-from .gpucode_torch_text import (
+from .torch_text import (
     call_sites,
     forward_of,
     is_parameter,
@@ -39,7 +40,6 @@ from .gpucode_torch_text import (
     results_of,
     scope_of,
 )
-from .model import Source
 
 Seen = frozenset[int]
 

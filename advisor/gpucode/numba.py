@@ -9,10 +9,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from . import gpucode
-from .codegen import ast_tools as tools
-from .codegen import list_uses
-from .model import Region, Source
+from ..codegen import ast_tools as tools
+from ..codegen import list_uses
+from ..model import Region, Source
+from . import basics
 
 Loop = ast.For | ast.While
 _PLAIN_CALLS = frozenset({"range", "len", "int", "float", "min", "max", "abs", "round", "bool"})
@@ -50,7 +50,7 @@ def use_of(source: Source, kernel: ast.FunctionDef, name: str) -> Use:
             case ast.Attribute(attr=attr):
                 known = known and attr in _SHAPE
             case ast.Call(func=func, args=args) if use in args:
-                called = gpucode.meaning(source, func) or ""
+                called = basics.meaning(source, func) or ""
                 if called.startswith("numba.cuda.atomic."):
                     indexed = written = True
                 elif not _is_plain(source, func, called):
@@ -73,7 +73,7 @@ def _row_escapes(source: Source, kernel: ast.FunctionDef, element: ast.expr) -> 
         case ast.Subscript(value=value):
             return value is element  # x[i][j] = 1
         case ast.Call(func=func):
-            called = gpucode.meaning(source, func) or ""
+            called = basics.meaning(source, func) or ""
             return not _is_plain(source, func, called) and not called.startswith("numba.cuda.")
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is element:
             rows = (n for n in ast.walk(kernel) if isinstance(n, ast.Subscript))
@@ -103,7 +103,7 @@ def prefix(source: Source, kernel: ast.FunctionDef) -> str | None:
 
 
 # ---------------------------------------------------------------------- arrays
-def arrays_of(source: Source, launches: Iterable[gpucode.Launch]) -> tuple[dict[str, bool], bool]:
+def arrays_of(source: Source, launches: Iterable[basics.Launch]) -> tuple[dict[str, bool], bool]:
     """Names that kernels index -> whether one may write them; and whether that is all of them.
 
     The second is False where a kernel hands a parameter on, or an argument that is an array is no
@@ -130,7 +130,7 @@ def may_be_on_device(source: Source, region: Region, name: str) -> bool:
     scope = region.function or source.tree
     for value in list_uses.values_bound(source, scope, name):
         if isinstance(value, ast.Call):
-            called = gpucode.meaning(source, value.func) or ""
+            called = basics.meaning(source, value.func) or ""
             last = called.rpartition(".")[2]
             if last.startswith(_ON_DEVICE) or called.partition(".")[0] in ("cupy", "torch"):
                 return True
@@ -166,7 +166,7 @@ def _makes_array(source: Source, statement: ast.stmt, name: str) -> bool:
     target, value = statement.targets[0], statement.value
     if not isinstance(target, ast.Name) or not isinstance(value, ast.Call):
         return False
-    package, _, function = (gpucode.meaning(source, value.func) or "").partition(".")
+    package, _, function = (basics.meaning(source, value.func) or "").partition(".")
     if package != "numpy" or any(k.arg not in ("dtype", "fill_value") for k in value.keywords):
         return False  # order="F", like=cupy_array, subok
     positional = 3 if function == "full" else 2
@@ -190,7 +190,7 @@ def _keeps_to_itself(source: Source, use: ast.Name) -> bool:
         case ast.Attribute(attr=attr):
             return attr in _SHAPE
         case ast.Call(func=func, args=[first, *_]) if first is use:
-            called = gpucode.meaning(source, func) or ""
+            called = basics.meaning(source, func) or ""
             if called.rpartition(".")[2] in _LIKE and called.startswith("numpy."):
                 return True
             return (

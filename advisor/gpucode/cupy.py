@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from .codegen import ast_tools as tools
-from .gpucode import meaning
-from .gpucode_cupy_names import (
+from ..codegen import ast_tools as tools
+from ..model import Source
+from .basics import meaning
+from .cupy_names import (
     Scope,
     arguments_of,
     bindings,
@@ -24,7 +25,7 @@ from .gpucode_cupy_names import (
     replaced,
     returns,
 )
-from .gpucode_cupy_tables import (
+from .cupy_tables import (
     CONSTRUCTORS,
     DEVICE_METHODS,
     ELEMENTWISE,
@@ -33,7 +34,6 @@ from .gpucode_cupy_tables import (
     REDUCTIONS,
     SAME_KIND,
 )
-from .model import Source
 
 DEPTH = 4
 """How many calls of own functions are followed one inside the other."""

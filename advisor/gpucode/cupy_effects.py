@@ -10,12 +10,12 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .codegen import ast_tools as tools
-from .gpucode import meaning
-from .gpucode_cupy import Types
-from .gpucode_cupy_names import arguments_of, own_function
-from .gpucode_cupy_tables import ELEMENTWISE, REDUCTIONS, words
-from .model import Refusal
+from ..codegen import ast_tools as tools
+from ..model import Refusal
+from .basics import meaning
+from .cupy import Types
+from .cupy_names import arguments_of, own_function
+from .cupy_tables import ELEMENTWISE, REDUCTIONS, words
 
 READING_BUILTINS = words("float int bool len abs round print isinstance str repr type")
 ITERATING_BUILTINS = words("sum list tuple sorted min max zip enumerate")

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from .codegen import ast_tools as tools
-from .gpucode import Evidence, evidence, meaning
-from .gpucode_cupy import Types, types_in
-from .model import Match, Mistake, Refusal, Region, Source
+from ..codegen import ast_tools as tools
+from ..model import Match, Mistake, Refusal, Region, Source
+from .basics import Evidence, evidence, meaning
+from .cupy import Types, types_in
 
 SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
 """Statements that run once, from top to bottom, wherever they stand."""

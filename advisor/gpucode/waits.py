@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from . import gpucode_torch_loops as loops
-from .codegen import ast_tools as tools
-from .model import Basis, Condition, Edit, Match, Region, Source
+from ..codegen import ast_tools as tools
+from ..model import Basis, Condition, Edit, Match, Region, Source
+from . import torch_loops as loops
 
 
 def waits_in(region: Region, name: str) -> list[ast.Expr]:

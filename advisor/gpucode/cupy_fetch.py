@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .codegen import ast_tools as tools
-from .gpucode import meaning
-from .gpucode_cupy_tables import REDUCTIONS
-from .gpucode_cupy_text import objection, types_of
-from .model import Region
+from ..codegen import ast_tools as tools
+from ..model import Region
+from .basics import meaning
+from .cupy_tables import REDUCTIONS
+from .cupy_text import objection, types_of
 
 METHODS = {"amax": "max", "amin": "min"}
 

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .codegen import ast_tools as tools
-from .gpucode import meaning
-from .gpucode_cupy import Types
-from .gpucode_cupy_names import own_function
-from .gpucode_cupy_tables import ELEMENTWISE, words
-from .model import Source
+from ..codegen import ast_tools as tools
+from ..model import Source
+from .basics import meaning
+from .cupy import Types
+from .cupy_names import own_function
+from .cupy_tables import ELEMENTWISE, words
 
 LEAST = 3
 """Kernels that a chain must save at least: a fused call costs about two launches on the host."""

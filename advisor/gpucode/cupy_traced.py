@@ -6,10 +6,10 @@ import ast
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .codegen import ast_tools as tools
-from .gpucode_cupy_names import own_function
-from .gpumodel import CopyWork, LineWork
-from .model import Region, Source
+from ..codegen import ast_tools as tools
+from ..gpumodel import CopyWork, LineWork
+from ..model import Region, Source
+from .cupy_names import own_function
 
 
 def traced_lines(region: Region) -> tuple[LineWork, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import sys
 
-from .codegen import ast_tools as tools
-from .gpucode import meaning
-from .gpucode_torch_text import own_function, uses
-from .model import Region, Source
+from ..codegen import ast_tools as tools
+from ..model import Region, Source
+from .basics import meaning
+from .torch_text import own_function, uses
 
 Loop = ast.For | ast.While
 _TIMING = (
