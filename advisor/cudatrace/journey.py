@@ -26,6 +26,8 @@ from .report import TraceReport, render
 from .summaries import summaries
 from .traced import trace_run
 
+SLOWDOWN, START = 3.0, 30.0
+"""The traced run may take so many bare runs and seconds: 1.2 bare runs were measured."""
 SCHEMA = 1
 """Version of the JSON document; it changes when a field's meaning does."""
 
@@ -57,7 +59,8 @@ def trace(
         if not (bare.ok or isinstance(bare.end, Stopped)):
             raise UserError(failed_run(target, bare))
         with stages.stage("traced run"):
-            traced = trace_run(box, target, limit=time_limit, stdin=stdin)
+            limit = time_limit or SLOWDOWN * bare.wall + START
+            traced = trace_run(box, target, limit=limit, stdin=stdin)
         recorded = traced.trace
         report = TraceReport(
             target=target,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..gpumodel import Place
-from ..model import RunResult, Target
+from ..model import RunResult, Stopped, Target
 from ..observe.plan import RunPlan, plan_to_json
 from ..observe.sandbox import Sandbox
 from ..observe.userfiles import user_files
@@ -33,11 +33,12 @@ def trace_run(
 ) -> TracedRun:
     """Run the program once in the sandbox, recording CUDA work and lines.
 
-    ``limit``: wall seconds after which the run is stopped; what it had recorded by then is lost
-    unless it handles the signal. Raises nothing of the program's.
+    ``limit``: wall seconds after which the run is stopped; what it had recorded by then is lost.
+    Raises nothing of the program's.
     """
     out = box.own / "trace.npz"
-    out.unlink(missing_ok=True)
+    for old in (out, out.with_suffix(".why")):
+        old.unlink(missing_ok=True)
     config = box.own / "trace.json"
     plan = RunPlan(
         script=str(box.path(target.script)),
@@ -55,6 +56,10 @@ def trace_run(
     with Sampler() as sampler:
         run = box.run([target.python, str(runner), str(config), SESSION], limit=limit, stdin=stdin)
     trace, notes = _read(box, out)
+    if isinstance(run.end, Stopped):
+        # CUPTI may hand a buffer over in a thread of its own, which then waits for Python's lock,
+        # while the thread that has it waits for CUPTI's: seen where a thread of the script ends.
+        notes = (f"the traced run was stopped after {run.end.limit:g} s", *notes)
     return TracedRun(run, trace, sampler.samples(), notes)
 
 
