@@ -10,10 +10,10 @@ import ast
 import copy
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -70,12 +70,32 @@ def chain_for(
     source = Source(path or Path("case.py").absolute(), text.encode("utf-8"))
     owner, class_name = _find(source.tree, function)
     loops = _hot_loops(source.tree if owner is None else owner, function)
-    observer = _Observer(source, loops)
+    called = helpers_of(loops[0], source.tree, class_name)
+    below = {
+        loop: helper for helper in called.values() for loop in _same_scope(helper) if _is_loop(loop)
+    }
+    observer = _Observer(source, (*loops, *below))
     _observe(source, observer, function, args, inputs)
-    return tuple(
+    found = [
         _region(source, loop, depth, owner, class_name, function, observer)
         for depth, loop in enumerate(loops)
+    ]
+    others = [
+        _region(source, loop, 0, helper, None, helper.name, observer)
+        for loop, helper in below.items()
+    ]
+    return tuple(
+        replace(r, inside=(*(o for o in found if o.loop in _loops_in(r.loop)), *others))
+        for r in found
     )
+
+
+def _loops_in(loop: Loop) -> set[ast.AST]:
+    return {node for node in _same_scope(loop) if _is_loop(node)}
+
+
+def _is_loop(node: ast.AST) -> TypeGuard[Loop]:
+    return isinstance(node, Loop)
 
 
 def chains_for(

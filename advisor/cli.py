@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from enum import IntEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from . import __version__
+from .commands import crossover_app, roofline_app, trace_app
 from .errors import UsageProblem, UserError
+from .exits import ExitCode, complain, report_console
 from .model import Outcome, Report
 from .options import BACK_ENDS, Options, parse_allow
 
@@ -33,6 +34,8 @@ ADVISE_HELP = (
 TOOLS_HELP = (
     "Other commands: [bold]gpuadvise undo[/] (restore what the last --apply changed), "
     "[bold]trace[/] (what the GPU does, by source line), "
+    "[bold]crossover[/] (from which problem size on which version wins), "
+    "[bold]roofline[/] (the machine's ceilings, and how far hot loops are from them), "
     "[bold]rules[/] (the table of rules), [bold]explain CODE[/] (a rule's page), "
     "[bold]examples[/] (list, show, copy the bundled scripts), "
     "[bold]doctor[/] (what works on this machine). "
@@ -40,30 +43,7 @@ TOOLS_HELP = (
 )
 
 
-class ExitCode(IntEnum):
-    """What the process returns; part of the contract with scripts that call us."""
-
-    ADVICE = 0
-    NOTHING = 1
-    USAGE = 2
-    SCRIPT_FAILED = 3
-    INTERNAL = 4
-    INTERRUPTED = 130
-
-
-TRACE_HELP = (
-    "Run SCRIPT and show what the GPU does, by source line: kernels, copies, waiting, idle time."
-    "\n\n"
-    "The script runs once as usual and once, in a scratch copy, under the recorder (CUPTI, "
-    "through cupti-python). Works for CuPy, numba.cuda and PyTorch in one script."
-)
-TRACE_EXIT = (
-    "Exit status: 0 traced, 1 nothing could be recorded (the notes say why), 2 usage, "
-    "3 the script failed, 4 internal error, 130 interrupted."
-)
-
 advise_app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-trace_app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 tools_app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="rich")
 
 
@@ -73,6 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     app, arguments, name = choose_app(arguments)
     try:
         app(arguments, prog_name=name)
+    except SystemExit as end:
+        # Said here, because typer ends without a word where the interrupt meets its own code.
+        if end.code == ExitCode.INTERRUPTED:
+            complain("interrupted; your files are as the script's own run left them")
+        raise
+    except KeyboardInterrupt:  # while the options are read: nothing was run yet
+        complain("interrupted; nothing was run")
+        raise SystemExit(ExitCode.INTERRUPTED) from None
     except BrokenPipeError:
         # Whoever read our output has gone (`gpuadvise rules | head`): no traceback at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -96,6 +84,10 @@ def choose_app(arguments: list[str]) -> tuple[typer.Typer, list[str], str]:
     first = arguments[0] if arguments else ""
     if first in TOOLS:
         return tools_app, arguments, "gpuadvise"
+    if first == "crossover":
+        return crossover_app, protect_script(arguments[1:]), "gpuadvise crossover"
+    if first == "roofline":
+        return roofline_app, protect_script(arguments[1:]), "gpuadvise roofline"
     if first == "trace":
         return trace_app, protect_script(arguments[1:]), "gpuadvise trace"
     return advise_app, protect_script(arguments), "gpuadvise"
@@ -117,7 +109,17 @@ def protect_script(arguments: list[str]) -> list[str]:
 
 
 VALUE_OPTIONS = frozenset(
-    {"--export", "--patch", "--json", "--allow", "--budget", "--time-limit", "--min-speedup"}
+    {
+        "--export",
+        "--patch",
+        "--json",
+        "--allow",
+        "--budget",
+        "--runs",
+        "--size",
+        "--time-limit",
+        "--min-speedup",
+    }
 )
 
 
@@ -187,6 +189,15 @@ def advise(
         float,
         typer.Option(metavar="X", min=1.0, help="Least gain of the whole script worth offering."),
     ] = 1.1,
+    runs: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="How often you will run the script. What a compiler costs in the first run is "
+            "spread over so many, as later runs find the compiled code.",
+        ),
+    ] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the outcome.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also what was not rewritten, in full.")
@@ -197,18 +208,19 @@ def advise(
     ] = False,
 ) -> None:
     """The main job; its help is `ADVISE_HELP`."""
-    from .journey import journey  # numpy and the profilers load only when they are needed
-
     options = Options(
         allow=parse_allow(allow),
         unsafe=unsafe,
         budget=budget,
         time_limit=time_limit,
         min_speedup=min_speedup,
+        runs=runs,
         verbose=verbose,
     )
     console = report_console(no_color)
     try:
+        from .journey import journey  # numpy and the profilers load only when they are needed
+
         report = journey(
             tuple(command or ()),
             module,
@@ -219,8 +231,7 @@ def advise(
             json=json,
             quiet=quiet,
         )
-    except KeyboardInterrupt:  # typer itself would end without a word
-        complain("interrupted; your files are as the script's own run left them")
+    except KeyboardInterrupt:
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     raise typer.Exit(exit_code(report))
 
@@ -281,7 +292,8 @@ def examples(
             raise UsageProblem("say which example to copy: gpuadvise examples NAME --copy DIR")
         table = Table("name", "what it is", box=None, pad_edge=False)
         for example in known.values():
-            table.add_row(example.name, example.summary)
+            needs = f" Needs {example.needs}." if example.needs else ""
+            table.add_row(example.name, example.summary + needs)
         Console().print(table)
         return
     if name not in known:
@@ -311,59 +323,5 @@ def doctor() -> None:
         raise typer.Exit(ExitCode.NOTHING)
 
 
-@trace_app.command(no_args_is_help=True, help=TRACE_HELP, epilog=TRACE_EXIT)
-def trace(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="SCRIPT [ARGS]...", help="The script, and its own arguments."),
-    ] = None,
-    module: Annotated[
-        str | None, typer.Option("-m", metavar="MODULE", help="A module instead of a script.")
-    ] = None,
-    export: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a timeline (Chrome Trace JSON) for Perfetto."),
-    ] = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all figures as JSON.")
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", min=0.1, help="Stop the script there in both runs."),
-    ] = None,
-    tables: Annotated[
-        bool, typer.Option("--tables/--no-tables", help="Also the five tables nsys stats gives.")
-    ] = True,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colours.")] = False,
-) -> None:
-    """Its help is `TRACE_HELP`."""
-    from .cudatrace.journey import trace as run
-
-    try:
-        report = run(
-            tuple(command or ()),
-            module,
-            report_console(no_color),
-            export=export,
-            json=json,
-            time_limit=time_limit,
-            tables=tables,
-        )
-    except KeyboardInterrupt:
-        complain("interrupted; your files are as the script's own run left them")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
-    raise typer.Exit(ExitCode.NOTHING if report.trace is None else ExitCode.ADVICE)
-
-
 STATE_STYLE = {"ok": "green", "missing": "magenta", "broken": "bold red", "optional": "cyan"}
 TOOLS = frozenset({"undo", "rules", "explain", "examples", "doctor"})
-
-
-def report_console(no_color: bool) -> Console:
-    """Where reports go: standard error, so that the script's own output stays a clean pipe."""
-    return Console(stderr=True, no_color=no_color or None, highlight=False)
-
-
-def complain(text: str) -> None:
-    """One line on standard error."""
-    print(f"gpuadvise: {text}", file=sys.stderr)

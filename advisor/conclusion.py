@@ -18,7 +18,7 @@ from .model import (
     Unavailable,
     Verified,
 )
-from .report.words import speedup
+from .report.words import deciding
 from .verify.choose import Chosen
 
 
@@ -39,7 +39,7 @@ def conclusion(
         count = sum(1 for finding in chosen.findings if finding.winner is not None)
         rewrites = "1 rewrite" if count == 1 else f"{count} rewrites"
         if isinstance(chosen.script_verdict, Verified):
-            return f"{rewrites} verified: the whole script {speedup(chosen.script_verdict.speedup)}"
+            return f"{rewrites} verified: the whole script {deciding(chosen.script_verdict)}"
         return f"{rewrites} in the patch; the whole script is unverified"
     if reasons := unconfirmed(chosen):
         return _unconfirmed(reasons)

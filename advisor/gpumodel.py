@@ -73,19 +73,20 @@ class Sample:
 
     time: float
     """Seconds since sampling began."""
-    gpu: int
-    """Percent of the last sample period in which a kernel ran."""
-    memory_bus: int
+    gpu: int | None
+    """Percent of the last sample period in which a kernel ran. None, here and below: the device
+    does not tell (MIG, some consumer cards)."""
+    memory_bus: int | None
     """Percent of the last sample period in which device memory was read or written."""
-    used: int
+    used: int | None
     """Bytes of device memory in use, by everybody."""
-    power: float
+    power: float | None
     """Watt."""
-    temperature: int
+    temperature: int | None
     """Degrees Celsius."""
-    clock: int
+    clock: int | None
     """SM clock, MHz."""
-    memory_clock: int
+    memory_clock: int | None
     """MHz."""
 
 
@@ -97,21 +98,32 @@ class DeviceSamples:
     memory: int
     """Bytes."""
     samples: tuple[Sample, ...]
+    uuid: str = ""
+    """The driver's name of the device, ``"GPU-..."``."""
 
     @property
-    def mean_use(self) -> float:
-        """Mean GPU utilisation, percent."""
-        return sum(s.gpu for s in self.samples) / max(1, len(self.samples))
+    def mean_use(self) -> float | None:
+        """Mean GPU utilisation, percent; None where no sample has one."""
+        known = [s.gpu for s in self.samples if s.gpu is not None]
+        return sum(known) / len(known) if known else None
 
     @property
-    def peak_memory(self) -> int:
+    def peak_memory(self) -> int | None:
         """Bytes."""
-        return max((s.used for s in self.samples), default=0)
+        return max((s.used for s in self.samples if s.used is not None), default=None)
 
     @property
-    def peak_power(self) -> float:
+    def peak_power(self) -> float | None:
         """Watt."""
-        return max((s.power for s in self.samples), default=0.0)
+        return max((s.power for s in self.samples if s.power is not None), default=None)
+
+
+@dataclass(frozen=True)
+class PlaceTime:
+    """Wall time during which the main thread was at a line, in library code that it called too."""
+
+    place: Place
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -127,3 +139,6 @@ class GpuWork:
     """Wall seconds of the traced run."""
     devices: tuple[DeviceSamples, ...] = ()
     notes: tuple[str, ...] = ()
+    times: tuple[PlaceTime, ...] = ()
+    """Every line that the main thread ran, with GPU work or without; empty where lines were seen
+    in CUDA calls only."""

@@ -17,7 +17,7 @@ from .options import Options
 from .pipeline import advise
 from .progress import Stages
 from .report.json import to_json
-from .report.terminal import render
+from .report.terminal import render, render_unmeasured
 from .target import resolve
 from .undo import UndoError
 from .undo import apply as write_files
@@ -47,6 +47,8 @@ def journey(
         json.write_text(jsonlib.dumps(to_json(report), indent=1) + "\n", encoding="utf-8")
     if report.outcome is Outcome.SCRIPT_FAILED:
         console.print(f"gpuadvise: {report.message}", soft_wrap=True, markup=False)
+        if report.advice and not quiet:
+            render_unmeasured(report, console)
         return report
     if patch is not None:
         text = unified_diff(report.sources, report.patched, target.cwd)

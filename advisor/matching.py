@@ -13,6 +13,7 @@ from .model import (
     Basis,
     Candidate,
     Condition,
+    Finding,
     Match,
     Mistake,
     Refusal,
@@ -114,7 +115,30 @@ def _mistakes(
             yield Advice(region, rule.code, replace(mistake, match=None))
         else:
             why = f"{mistake.what}: {mistake.evidence}"
-            yield Candidate("", rule.code, region, replace(counted(match, region), why=why))
+            found = replace(counted(match, region), why=why)
+            yield Candidate("", rule.code, region, found, saves=mistake.cost or 0.0)
+
+
+def still_there(advice: Iterable[Advice], findings: Iterable[Finding]) -> tuple[Advice, ...]:
+    """Mistakes at lines that no rewrite in the patch replaces as a whole."""
+    edits = [
+        (winner.candidate.region.source.path, edit)
+        for finding in findings
+        if (winner := finding.winner) is not None
+        for edit in winner.candidate.match.edits
+    ]
+
+    def replaced(one: Advice) -> bool:
+        source, line = one.region.source, one.mistake.line
+        start = source.line_starts[line - 1]
+        text = source.data[start : source.line_starts[line]]
+        first = start + len(text) - len(text.lstrip())
+        last = start + len(text.rstrip())
+        return any(
+            path == source.path and edit.start <= first and last <= edit.end for path, edit in edits
+        )
+
+    return tuple(one for one in advice if not replaced(one))
 
 
 def _may_be_tried(region: Region, match: Match) -> bool:

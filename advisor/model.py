@@ -59,6 +59,11 @@ class Source:
         return ast.parse(self.data, filename=str(self.path))
 
     @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree, as ``ast.walk`` gives them: walking a long file takes 0.2 s."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
     def line_starts(self) -> tuple[int, ...]:
         """Byte offset of each line as ``ast`` counts lines (line 1 is at index 0)."""
         starts = [0]
@@ -306,6 +311,8 @@ class Region:
     """User functions called in the loop, by the name used there, where their source is known."""
     gpu: Mapping[int, LineWork] | None = None
     """GPU work by line of this file, as traced; None where nothing could be traced."""
+    inside: tuple[Region, ...] = field(default=(), repr=False, compare=False)
+    """Regions of the loops in it and in the functions it calls, as far as they were observed."""
 
     @property
     def lines(self) -> tuple[int, int]:
@@ -395,6 +402,10 @@ class Match:
     """What a user can notice although every result is equal, one sentence each: warnings that
     are not shown, more memory, an error raised later. Never a value, a type, or an effect on
     data: a rewrite that changes one of those is wrong."""
+    silenced: tuple[str, ...] = ()
+    """Warnings of a library about the program's speed that do not come any more, as their cause
+    is gone: how their line on standard error begins after the place, class included. Named in
+    `differences`, too."""
 
     @property
     def safe(self) -> bool:
@@ -442,6 +453,10 @@ class Candidate:
     """Rule code: ``"NB401"``."""
     region: Region
     match: Match
+    saves: float | None = None
+    """Rewrites that mend a mistake in GPU code: seconds of the traced run that it took, at most.
+    They complement one another and are tried together; of all others (None), one of each loop
+    wins."""
 
 
 # ---------------------------------------------------------------- verdicts
@@ -503,6 +518,17 @@ class Verified:
     perturbed: int = 0
     """On how many inputs made from the recorded ones both gave the same: other sizes, values,
     types, layouts, shared memory."""
+    later: Ratio | None = None
+    """Script level: runs that find compiled code on disk, as all but the first one do. None where
+    nothing is compiled (later runs take what the first one takes), or no such run was made."""
+    over: Ratio | None = None
+    """Script level: the mean of the user's ``--runs N``, one first run and N - 1 later ones. None
+    for a single run, and where later runs are like the first."""
+
+    @property
+    def deciding(self) -> Ratio:
+        """What counts under the user's conditions: all of the runs, or the first one."""
+        return self.over or self.speedup
 
     @property
     def break_even(self) -> float | None:
@@ -529,6 +555,15 @@ class NotFaster:
 
     speedup: Ratio
     threshold: float
+    later: Ratio | None = None
+    """As in `Verified`."""
+    over: Ratio | None = None
+    """As in `Verified`."""
+
+    @property
+    def deciding(self) -> Ratio:
+        """What counts under the user's conditions."""
+        return self.over or self.speedup
 
 
 @dataclass(frozen=True)
@@ -667,3 +702,5 @@ class Report:
     """Mistakes in GPU code that no rewrite in this report mends, most costly first."""
     gpu: GpuWork | None = None
     """None where the script did nothing on a GPU, or nothing could be recorded."""
+    runs: int = 1
+    """How often the user will run the script: what a first run compiles is spread over them."""

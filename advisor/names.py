@@ -99,7 +99,7 @@ def _loose_names(source: Source, wanted: str) -> set[str]:
     """The name if the module reads it without binding it: a built-in, or injected from outside."""
     if wanted in _bindings(source):
         return set()
-    return {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and n.id == wanted}
+    return {n.id for n in source.nodes if isinstance(n, ast.Name) and n.id == wanted}
 
 
 # ------------------------------------------------------------- where it goes
@@ -186,7 +186,7 @@ _STAR = "*"
 def _bindings(source: Source) -> dict[str, set[str]]:
     """Every name bound in any scope -> what imports bind it to; ``""`` for any other binding."""
     found: dict[str, set[str]] = {}
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         for name, target in _bound_by(node):
             found.setdefault(name, set()).add(target)
     return found
@@ -220,7 +220,7 @@ def _bound_by(node: ast.AST) -> Iterator[tuple[str, str]]:
 def _all_names(source: Source) -> frozenset[str]:
     """Every identifier of the module, also as an attribute, a keyword or inside a string."""
     names = set(_bindings(source))
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name):
                 names.add(name)

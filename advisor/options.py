@@ -25,7 +25,11 @@ class Options:
     budget: float | None = None
     time_limit: float | None = None
     min_speedup: float = 1.1
+    runs: int = 1
+    """How often the script will be run: the cost of a first run is spread over so many."""
     verbose: bool = False
+    survey: bool = False
+    """Try every rewrite on the program's states and choose none: another size may favour it."""
 
 
 def parse_allow(text: str | None) -> frozenset[str]:

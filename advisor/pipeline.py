@@ -8,7 +8,7 @@ The first run is the user's own; every other happens in a scratch copy.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -16,27 +16,32 @@ from pathlib import Path
 
 from .conclusion import conclusion, unconfirmed
 from .cudatrace.evidence import by_line, gather, uses_gpu
+from .cudatrace.ranking import all_on_gpu
+from .cudatrace.ranking import sampled as ranked
 from .deadline import Deadline, InTime, sampling_limit, tracing_limit
 from .diagnose.hotspots import hot_functions, merge
 from .diagnose.regions import regions as find_regions
 from .diagnose.sites import find_sites
 from .failures import failed_copy, failed_run
+from .gpucode import unmeasured
 from .gpumodel import GpuWork
-from .matching import Tried, match_rules
+from .matching import Tried, match_rules, still_there
 from .model import (
     Exited,
+    FunctionTime,
     Machine,
     Outcome,
     Profile,
     Region,
     Report,
     RunResult,
+    Site,
     Source,
     Stopped,
     Target,
 )
 from .observe.bare import real_run
-from .observe.lines import observe_lines
+from .observe.lines import LinesResult, observe_lines
 from .observe.machine import describe
 from .observe.sandbox import Sandbox
 from .observe.scalene import EMPTY, ScaleneResult
@@ -47,6 +52,7 @@ from .target import read_sources
 from .verify.choose import Chosen, choose
 from .verify.script import ScriptTrials
 from .verify.server import StateServer
+from .verify.survey import survey
 
 SHORT_RUN = 0.5
 """Seconds of bare run below which sampling says little: 100 ms give five samples."""
@@ -60,6 +66,10 @@ CLOSING = 0.3
 CLOSING_SHARE = 0.4
 """Seconds kept for ending what runs, removing the scratch copy and printing the report; on a slow
 or busy machine this part of what the start took."""
+
+
+SURVEY = 3.0
+"""Proving all rewrites, not only those that can win here, may take so many times as long."""
 
 
 def default_budget(bare_wall: float) -> float:
@@ -78,11 +88,16 @@ def allowed(budget: float | None, bare: RunResult, before: float) -> float:
 
 
 def advise(
-    target: Target, options: Options, stages: Stages | None = None, spent: float = 0.0
+    target: Target,
+    options: Options,
+    stages: Stages | None = None,
+    spent: float = 0.0,
+    then: Callable[[Sandbox, Path, Report], None] | None = None,
 ) -> Report:
     """Run the script, try rewrites of what is hot in it, and report.
 
-    ``spent``: seconds that the tool took before this call, which count to the budget.
+    ``spent``: seconds that the tool took before this call, which count to the budget. ``then`` gets
+    the scratch copy, the recorded standard input and the report, before the copy is removed.
 
     Raises UserError where the script's files cannot be read, KeyboardInterrupt after an
     interrupt; nothing is left behind and no file of the user's is changed in any case.
@@ -97,12 +112,17 @@ def advise(
         with journey.stages.stage("bare run", quiet=True):
             bare = real_run(target, limit=options.time_limit, record=stdin)
         if not (bare.ok or isinstance(bare.end, Stopped)):
-            return journey.report(Outcome.SCRIPT_FAILED, failed_run(target, bare))
+            return journey.failed(bare, sources)
         before = max(0.0, time.monotonic() - began - bare.wall)
-        left = allowed(options.budget, bare, before)
-        whole = default_budget(bare.wall) if options.budget is None else options.budget
+        whole = options.budget
+        if whole is None:
+            whole = default_budget(bare.wall) * (SURVEY if options.survey else 1.0)
+        left = allowed(whole, bare, before)
         deadline = Deadline(left, outside=whole - left)
-        return journey.look_closer(box, bare, stdin, sources, deadline)
+        report = journey.look_closer(box, bare, stdin, sources, deadline)
+        if then is not None:
+            then(box, stdin, report)
+        return report
 
 
 @dataclass(frozen=True)
@@ -145,7 +165,8 @@ class Journey:
             with self.stages.stage("trials"):
                 trials = ScriptTrials(box, self.target, stdin, self.options.time_limit, bare)
                 trials.stand_in = looked.run
-                chosen = choose(
+                decide = survey if self.options.survey else choose
+                chosen = decide(
                     tried.candidates,
                     server,
                     trials,
@@ -153,6 +174,7 @@ class Journey:
                     min_speedup=self.options.min_speedup,
                     deadline=deadline,
                     unsafe=self.options.unsafe,
+                    runs=self.options.runs,
                     progress=self.stages.detail,
                 )
         if chains.left_out:
@@ -174,9 +196,37 @@ class Journey:
         deadline: Deadline,
     ) -> Looked:
         """Which loops are hot, and what they work on."""
-        sampled = self.sample(box, bare, stdin, sources, deadline)
+        # First of all: on it rests what is said of GPU code, and it times lines as well.
+        gpu, notes = self.trace(box, bare, stdin, sources, deadline)
+        sampled = ranked(gpu) or self.sample(box, bare, stdin, sources, deadline)
         hot = hot_functions(sampled.functions)
         sites = find_sites(sources, hot)
+        # Values and states are of use to loops on the CPU alone; the trace has timed the lines.
+        if all_on_gpu(gpu, sources.values()):
+            measured = LinesResult((), {}, False, (), bare.end)
+        else:
+            measured = self.measure(box, bare, stdin, hot, sites, server, deadline)
+        profile = merge(bare, sampled, measured, sources)
+        run = None if measured.partial else measured.run
+        if failed := failed_copy(bare, measured.run):
+            notes = (failed, *notes)
+        chains = tuple(
+            tuple(replace(region, gpu=by_line(gpu, region.source.path)) for region in chain)
+            for chain in find_regions(sources, sites, profile, measured.sites)
+        )
+        return Looked(profile, chains, run, gpu, notes)
+
+    def measure(
+        self,
+        box: Sandbox,
+        bare: RunResult,
+        stdin: Path,
+        hot: Sequence[FunctionTime],
+        sites: Sequence[Site],
+        server: StateServer,
+        deadline: Deadline,
+    ) -> LinesResult:
+        """Lines timed, values observed, and states held, in one instrumented run."""
         with self.stages.stage("line profile"):
             timed = [(function.file, function.qualname) for function in hot]
             look = partial(
@@ -193,16 +243,7 @@ class Journey:
             if isinstance(measured.ended, Exited) and measured.ended != bare.end and bare.ok:
                 # Tracing holds references: ndarray.resize() then fails, for one. Once without it.
                 measured = look(functions=[], limit=self.limit(tracing_limit, bare, deadline))
-        profile = merge(bare, sampled, measured, sources)
-        run = None if measured.partial else measured.run
-        gpu, notes = self.trace(box, bare, stdin, sources, deadline)
-        if failed := failed_copy(bare, measured.run):
-            notes = (failed, *notes)
-        chains = tuple(
-            tuple(replace(region, gpu=by_line(gpu, region.source.path)) for region in chain)
-            for chain in find_regions(sources, sites, profile, measured.sites)
-        )
-        return Looked(profile, chains, run, gpu, notes)
+        return measured
 
     def trace(
         self,
@@ -256,6 +297,13 @@ class Journey:
         return replace(sampled, functions=alone.functions, notes=(*sampled.notes, note))
 
     # ------------------------------------------------------------- report
+    def failed(self, bare: RunResult, sources: Mapping[Path, Source]) -> Report:
+        """The script failed; where that may be for want of a GPU, what its text alone shows."""
+        report = self.report(Outcome.SCRIPT_FAILED, failed_run(self.target, bare))
+        if self.machine.gpus or not uses_gpu(sources.values()):
+            return report
+        return replace(report, sources=dict(sources), advice=unmeasured.advice(sources.values()))
+
     def finish(
         self,
         box: Sandbox,
@@ -266,10 +314,11 @@ class Journey:
         deadline: Deadline,
     ) -> Report:
         """The report of a journey that reached its end."""
-        found = chosen.patched or unconfirmed(chosen) or tried.advice
+        advice = still_there(tried.advice, chosen.findings)
+        found = chosen.patched or unconfirmed(chosen) or advice
         outcome = Outcome.ADVICE if found else Outcome.NOTHING
         report = self.report(
-            outcome, conclusion(looked.profile, looked.chains, chosen, deadline, tried.advice)
+            outcome, conclusion(looked.profile, looked.chains, chosen, deadline, advice)
         )
         notes = (*looked.profile.notes, *looked.notes, *box.notes, *chosen.notes)
         return replace(
@@ -282,7 +331,7 @@ class Journey:
             patched=chosen.patched,
             notes=tuple(dict.fromkeys(notes)),
             partial=looked.profile.partial or chosen.partial,
-            advice=tried.advice,
+            advice=advice,
             gpu=looked.gpu,
         )
 
@@ -295,4 +344,5 @@ class Journey:
             outcome=outcome,
             message=message,
             costs=tuple(self.stages.costs),
+            runs=self.options.runs,
         )

@@ -219,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     expected = json.loads((CORPUS / "expected.json").read_text(encoding="utf-8"))
     programs = [(path, expected[path.stem]["expect"]) for path in sorted(CORPUS.glob("*.py"))]
     if not options.no_targets:
-        programs += [(example.path, "") for example in targets.catalogue()]
+        programs += [(example.path, "") for example in targets.catalogue() if not example.needs]
     if options.only:
         programs = [(path, e) for path, e in programs if path.stem in options.only]
     results = []

@@ -168,6 +168,8 @@ def bundled(box: Path, only: Sequence[str]) -> list[tuple[Path, float | None]]:
     """Copies of the bundled programs, with the default budget."""
     found: list[tuple[Path, float | None]] = []
     for example in targets.catalogue():
+        if example.needs:
+            continue  # another machine
         if not only or example.name in only:
             folder = box / example.name
             folder.mkdir()

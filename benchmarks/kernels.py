@@ -2,8 +2,8 @@
 
     python benchmarks/kernels.py [--only NAME ...] [--kind arrays|lists] [--numpy-only] [--quick]
                                  [--untried]
-                                 [--budget SECONDS] [--rounds N] [--serial]
-                                 [--cache DIR] [--fresh] [--output FILE]
+                                 [--budget SECONDS] [--rounds N] [--serial] [--jobs N]
+                                 [--cache DIR] [--cached] [--fresh] [--output FILE]
 
 Runs ``gpuadvise --json --apply`` on each bundled kernel in an empty folder, then times the
 kernel's function on the program's own data in fresh processes, in turn: the loops, each verified
@@ -11,7 +11,8 @@ rewrite, and the NumPy and numba versions in ``benchmarks/kernels_by_hand`` (``-
 in threads, by hand or by rule). What was measured is
 kept in DIR, so that the run can be stopped and taken up again. ``--quick`` only asks the rules and
 runs their rewrites once, on small data; ``--untried`` measures what the rules write as above, but
-without gpuadvise's trials. Exit status 1 if any result was wrong.
+without gpuadvise's trials, and what several rules write together. ``--jobs N`` measures N kernels
+at a time, each on a core of its own. Exit status 1 if any result was wrong.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 from kernels_by_hand.numba_forms import forms as numba_forms
@@ -66,6 +69,10 @@ class Setting:
     def key(self) -> str:
         """Names what is kept under this setting."""
         return self.allow.replace(",", "-") + ("-untried" if self.untried else "")
+
+    def file(self, kernel: Kernel, folder: Path) -> Path:
+        """Where a kernel's row is kept."""
+        return folder / f"{kernel.kind}-{kernel.function}-{self.key}.json"
 
     def leaves_out(self, rule: str) -> bool:
         """A rule's rewrite that runs in threads, and is not to be measured."""
@@ -198,7 +205,7 @@ def why_not(written: Written) -> str:
 # ----------------------------------------------------------------- resumable
 def cached(kernel: Kernel, setting: Setting, folder: Path, *, fresh: bool) -> Row:
     """The row as it was measured before, or measured now and kept."""
-    file = folder / f"{kernel.kind}-{kernel.function}-{setting.key}.json"
+    file = setting.file(kernel, folder)
     if file.exists() and not fresh:
         return _read(json.loads(file.read_text(encoding="utf-8")))
     measured = (measure_untried if setting.untried else try_kernel)(kernel, setting)
@@ -207,14 +214,36 @@ def cached(kernel: Kernel, setting: Setting, folder: Path, *, fresh: bool) -> Ro
     return measured
 
 
+def ahead(chosen: Sequence[Kernel], told: Sequence[str], folder: Path, jobs: int) -> None:
+    """Fill the cache, ``jobs`` kernels at a time, each in a process on a core of its own."""
+    free: Queue[int] = Queue()
+    for core in sorted(os.sched_getaffinity(0))[-jobs:]:
+        free.put(core)
+
+    def one(kernel: Kernel) -> None:
+        core = free.get()
+        only = ["--only", kernel.title, "--kind", kernel.kind, "--core", str(core)]
+        command = [sys.executable, __file__, *told, "--cache", str(folder), *only]
+        try:
+            subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+        finally:
+            free.put(core)
+
+    with ThreadPoolExecutor(free.qsize()) as pool:
+        list(pool.map(one, chosen))
+
+
 def _read(data: dict[str, Any]) -> Row:
     timed = {name: Timed(**value) for name, value in data.pop("timed").items()}
     return Row(timed=timed, **data)
 
 
-def _told(options: argparse.Namespace) -> list[str]:
-    """The options that change what is measured, as they would be typed."""
-    flags = ("only", "kind", "numpy_only", "untried", "serial", "rounds", "budget")
+_CHILD = ("numpy_only", "untried", "serial", "rounds", "budget", "fresh")
+_SHOWN = ("only", "kind", "numpy_only", "untried", "serial", "rounds", "budget", "jobs")
+
+
+def _told(options: argparse.Namespace, flags: Sequence[str] = _SHOWN) -> list[str]:
+    """Options as they would be typed; those that change what is measured."""
     told = []
     for name in flags:
         value = getattr(options, name)
@@ -239,8 +268,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--untried", action="store_true", help="what the rules write, no trials")
     parser.add_argument("--budget", type=float, default=BUDGET, metavar="SECONDS")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N")
+    parser.add_argument("--core", type=int, help="the only core to run on")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="kernels at a time")
     parser.add_argument("--serial", action="store_true", help="nothing that runs in threads")
     parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR")
+    parser.add_argument("--cached", action="store_true", help="only what was measured before")
     parser.add_argument("--fresh", action="store_true", help="measure again what is in the cache")
     parser.add_argument("--output", type=Path, metavar="FILE", help="also write the table here")
     options = parser.parse_args(arguments)
@@ -258,9 +290,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     setting = Setting(
         allow, options.budget, options.rounds, serial=options.serial, untried=options.untried
     )
+    if options.cached:
+        chosen = [k for k in chosen if setting.file(k, options.cache).exists()]
+    if options.core is not None:
+        os.sched_setaffinity(0, {options.core})
+    if options.jobs > 1:
+        ahead(chosen, _told(options, _CHILD), options.cache, options.jobs)
     rows = []
     for kernel in chosen:
-        rows.append(cached(kernel, setting, options.cache, fresh=options.fresh))
+        rows.append(
+            cached(kernel, setting, options.cache, fresh=options.fresh and not options.jobs > 1)
+        )
         print(rows[-1].line, flush=True)
     text = report(rows, _told(options))
     print(text)

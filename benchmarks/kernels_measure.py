@@ -33,7 +33,7 @@ CALLS = 7
 MOST_CALLS = 60
 ENOUGH = 0.5
 """More calls up to so many, and until so many seconds were spent: short ones need them."""
-LIMIT = 90
+LIMIT = 25
 """Seconds after which a process is stopped: the loops themselves take two."""
 SLOW = f"longer than {LIMIT} s"
 

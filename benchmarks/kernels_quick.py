@@ -23,7 +23,7 @@ import numpy as np
 
 from gpuadvise.cases import chains_for
 from gpuadvise.matching import match_rules
-from gpuadvise.model import Candidate, Region
+from gpuadvise.model import Candidate, Exactness, Region
 from gpuadvise.options import Options
 from gpuadvise.patch import combine
 from gpuadvise.targets.kernels import Kernel
@@ -32,8 +32,17 @@ OBSERVED = 32
 """Size at which the loops are observed: NP201 leaves shorter arrays alone."""
 BIG = {1: 4000, 2: 120, 3: 48, 4: 20}
 """Size at which original and rewrite run, by the depth of the deepest nest: below half a second."""
-RUN = ("NP201", "NB401")
+RUN = ("NP201", "NP202", "NB401", "NB403")
 """Rules whose rewrites are executed; the others are only asked."""
+TOGETHER = {
+    "NB403 or NB401": ("NB403", "NB401"),
+    "NP202 or NP201": ("NP202", "NP201"),
+    "NP202 or NB403 or NB401": ("NP202", "NB403", "NB401"),
+}
+"""Several rules, the first one's rewrites where they do not exclude each other."""
+ROUNDING = 1e-9
+"""Relative difference from the loops above which sums in another order count as wrong: they are
+within 1e-12 on these kernels."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +107,14 @@ def write(kernel: Kernel, folder: Path) -> Written:
     for candidate in tried.candidates:
         by_rule.setdefault(candidate.rule, []).append(candidate)
     candidates = {rule: outermost(found) for rule, found in sorted(by_rule.items())}
+    for name, rules in TOGETHER.items():
+        if all(rule in candidates for rule in rules):
+            together = preferred([candidates[rule] for rule in rules])
+            if together not in candidates.values():
+                candidates[name] = together
     files = {}
     for rule, found in candidates.items():
-        files[rule] = source.with_stem(f"{source.stem}_{rule}")
+        files[rule] = source.with_stem(f"{source.stem}_{rule.replace(' ', '_')}")
         files[rule].write_bytes(combine(found[0].region.source, [c.match.edits for c in found]))
     refusals = tuple(
         (r.rule or "engine", r.refusal.line or 0, r.refusal.reason) for r in tried.refused
@@ -116,9 +130,14 @@ def look(kernel: Kernel, folder: Path, *, execute: Sequence[str] = RUN) -> Quick
     answers = []
     for rule, candidates in written.candidates.items():
         speedup, wrong = None, ""
+        if rule in TOGETHER:
+            continue
         if rule in execute:
             size = _size(written.chains)
-            speedup, wrong = _race(written.original, written.files[rule], kernel.function, size)
+            exact = all(c.match.exactness is Exactness.BITS for c in candidates)
+            speedup, wrong = _race(
+                written.original, written.files[rule], kernel.function, size, exact=exact
+            )
         safe = all(c.match.safe for c in candidates)
         whole = sum(candidate.region.loop in roots for candidate in candidates)
         answers.append(Answer(rule, whole, len(candidates) - whole, speedup, wrong, safe))
@@ -131,6 +150,19 @@ def outermost(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [c for c in candidates if not any(_inside(c.region.loop, loop) for loop in loops)]
 
 
+def preferred(groups: Sequence[Sequence[Candidate]]) -> list[Candidate]:
+    """The first group's candidates, and those of later groups for the loops that are left."""
+    chosen: list[Candidate] = []
+    for group in groups:
+        loops = [candidate.region.loop for candidate in chosen]
+        chosen += [c for c in group if not any(_overlap(c.region.loop, loop) for loop in loops)]
+    return chosen
+
+
+def _overlap(one: ast.stmt, two: ast.stmt) -> bool:
+    return one is two or _inside(one, two) or _inside(two, one)
+
+
 def _inside(inner: ast.stmt, outer: ast.stmt) -> bool:
     return inner is not outer and any(node is inner for node in ast.walk(outer))
 
@@ -139,8 +171,11 @@ def _size(chains: Sequence[Sequence[Region]]) -> int:
     return BIG[min(4, max(len(chain) for chain in chains))]
 
 
-def _race(original: ModuleType, patched: Path, function: str, size: int) -> tuple[float, str]:
+def _race(
+    original: ModuleType, patched: Path, function: str, size: int, *, exact: bool
+) -> tuple[float, str]:
     """Speed-up of one call after a warm-up call on other data, and what differed."""
+    tolerance = 0.0 if exact else ROUNDING
     try:
         module = load(patched, patched.stem)
         for n in (OBSERVED, size):
@@ -150,7 +185,7 @@ def _race(original: ModuleType, patched: Path, function: str, size: int) -> tupl
             middle = time.perf_counter()
             found = getattr(module, function)(*b)
             end = time.perf_counter()
-            wrong = differs((expected, a), (found, b))
+            wrong = differs((expected, a), (found, b), tolerance=tolerance)
             if wrong:
                 return math.nan, f"at n = {n}: {wrong}"
     except Exception as error:  # a rewrite is under test: whatever it raises is a finding
@@ -158,8 +193,11 @@ def _race(original: ModuleType, patched: Path, function: str, size: int) -> tupl
     return (middle - begin) / (end - middle), ""
 
 
-def differs(a: Any, b: Any, where: str = "result") -> str:
-    """The first place where two results differ, types included; empty if nowhere."""
+def differs(a: Any, b: Any, where: str = "result", *, tolerance: float = 0.0) -> str:
+    """The first place where two results differ, types included; empty if nowhere.
+
+    ``tolerance`` is for floats, relative to the largest value of an array or a list of numbers.
+    """
     if type(a) is not type(b):
         return f"{where}: {type(a).__name__} became {type(b).__name__}"
     if isinstance(a, tuple | list):
@@ -167,20 +205,31 @@ def differs(a: Any, b: Any, where: str = "result") -> str:
             return f"{where}: length {len(a)} became {len(b)}"
         if isinstance(a, list) and a == b and _one_type(a) and _one_type(b):
             return ""
+        if isinstance(a, list) and tolerance and _one_type(a) and isinstance(a[0], float):
+            return differs(np.array(a), np.array(b), where, tolerance=tolerance)
         pairs = enumerate(zip(a, b, strict=True))
-        return next((w for i, (x, y) in pairs if (w := differs(x, y, f"{where}[{i}]"))), "")
+        return next(
+            (
+                w
+                for i, (x, y) in pairs
+                if (w := differs(x, y, f"{where}[{i}]", tolerance=tolerance))
+            ),
+            "",
+        )
     if isinstance(a, np.ndarray):
         if a.dtype != b.dtype or a.shape != b.shape:
             return f"{where}: {a.dtype}{a.shape} became {b.dtype}{b.shape}"
-        if not np.array_equal(a, b):
+        if not np.array_equal(a, b) and not np.max(np.abs(a - b)) <= tolerance * np.max(np.abs(a)):
             return f"{where}: at most {np.max(np.abs(a - b)):.3g} apart"
+        return ""
+    if isinstance(a, float) and abs(a - b) <= tolerance * abs(a):
         return ""
     return "" if a == b else f"{where}: {a!r} became {b!r}"
 
 
 def _one_type(values: list[Any]) -> bool:
     """A flat list whose elements are all of the type of its first one."""
-    return len({type(v) for v in values}) == 1 and not isinstance(values[0], list)
+    return bool(values) and len({type(v) for v in values}) == 1 and not isinstance(values[0], list)
 
 
 def quick(kernels: Sequence[Kernel], execute: Sequence[str] = RUN) -> Iterator[Quick]:

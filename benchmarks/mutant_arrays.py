@@ -12,7 +12,6 @@ from mutant_parts import (
     attribute,
     changed,
     constant,
-    jitted,
     of_numpy,
     operator,
     parens,
@@ -75,7 +74,8 @@ def rounded(code: Rewritten) -> Iterator[Mutant | None]:
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
             value = parens(statement.value)
             yield code.replaced("rounded", statement.value, f"np.float32({value})")
-            yield code.replaced("rounded", statement.value, f"{value} * (1.0 + 2.0**-52)")
+            by = f"{value} * (1.0 + 2.0**-52)"
+            yield code.replaced("rounded", statement.value, by, digits=True)
 
 
 @operator("uninitialised")
@@ -176,18 +176,24 @@ def _stored_into(tree: ast.AST, name: str) -> bool:
 def guard_dropped(code: Rewritten) -> Iterator[Mutant | None]:
     """One condition of a guard left out, or all of them."""
     for guard in code.guards:
-        for part in _conjuncts(guard):
-            yield code.replaced("guard dropped", part, "True")
+        for part, by in _parts(guard):
+            yield code.replaced("guard dropped", part, by)
 
 
-def _conjuncts(test: ast.expr) -> Iterator[ast.expr]:
-    """The conditions that must hold together: ``a`` and ``b`` of ``not (a and b)`` too."""
+def _parts(test: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """The conditions that are asked together, and what stands for one that is not asked.
+
+    ``a`` and ``b`` of ``not (a and b)`` too; of ``if a or b: return`` each is a reason to refuse.
+    """
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
-    if isinstance(test, ast.BoolOp):
-        yield from test.values
-    else:
-        yield test
+    match test:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            yield from ((value, "False") for value in values)
+        case ast.BoolOp(values=values):
+            yield from ((value, "True") for value in values)
+        case _:
+            yield test, "True"
 
 
 @operator("guard too wide")
@@ -223,31 +229,3 @@ def kept_loop_damaged(code: Rewritten) -> Iterator[Mutant | None]:
     for statement in code.fallbacks:
         by = "return None" if isinstance(statement, ast.Return) else "pass"
         yield code.replaced("kept loop damaged", statement, by)
-
-
-@operator("compiler flags")
-def compiler_flags(code: Rewritten) -> Iterator[Mutant | None]:
-    """``fastmath``, threads for a recurrence, and division that does not raise."""
-    for node in ast.walk(code.tree):
-        if not isinstance(node, ast.FunctionDef) or node.lineno not in code.added:
-            continue
-        for decorator in node.decorator_list:
-            if isinstance(decorator, ast.Call) and "njit" in ast.unparse(decorator.func):
-                yield code.replaced("compiler flags", decorator, _flag(decorator, "fastmath=True"))
-                yield code.replaced(
-                    "compiler flags", decorator, _flag(decorator, "error_model='numpy'")
-                )
-    for node in code.nodes():
-        if not isinstance(node, ast.For) or attribute(node.iter) != "range":
-            continue
-        assert isinstance(node.iter, ast.Call)
-        threaded = code.replaced("compiler flags", node.iter.func, "numba.prange")
-        if threaded is not None and jitted(code, node):
-            text = threaded.text.replace(b"cache=True)", b"cache=True, parallel=True)")
-            yield code.made("compiler flags", threaded.line, threaded.what, text)
-
-
-def _flag(decorator: ast.Call, flag: str) -> str:
-    name = flag.partition("=")[0]
-    kept = [ast.unparse(k) for k in decorator.keywords if k.arg != name]
-    return f"{ast.unparse(decorator.func)}({', '.join([*kept, flag])})"

@@ -104,17 +104,24 @@ def _siblings(code: Rewritten, statement: ast.stmt) -> list[ast.stmt]:
 
 
 def _written(statement: ast.stmt) -> set[str]:
+    """Names bound, and names of what is stored into; not those in an index."""
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         targets = statement.targets
     elif isinstance(statement, ast.AugAssign):
         targets = [statement.target]
-    found = set()
-    for target in targets:
-        for node in ast.walk(target):
-            if isinstance(node, ast.Name):
-                found.add(node.id)
-    return found
+    return {name for target in targets for name in _places(target)}
+
+
+def _places(target: ast.expr) -> Iterator[str]:
+    match target:
+        case ast.Name(id=name):
+            yield name
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            for element in elements:
+                yield from _places(element)
+        case ast.Subscript(value=inner) | ast.Attribute(value=inner) | ast.Starred(value=inner):
+            yield from _places(inner)
 
 
 def _names(statement: ast.AST) -> set[str]:

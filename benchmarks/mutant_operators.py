@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 # Importing them registers their operators.
 import mutant_arrays  # noqa: F401
+import mutant_compiled  # noqa: F401
 import mutant_flow  # noqa: F401
 import mutant_values  # noqa: F401
 from mutant_parts import OPERATORS

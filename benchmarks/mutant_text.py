@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 Node = ast.expr | ast.stmt
@@ -32,6 +32,9 @@ class Mutant:
     text: bytes
     slow: bool = False
     """The fault costs time and nothing else: it must not come out as a gain."""
+    digits: bool = False
+    """Only the last digits change: no fault in a rewrite that says its sums are in another
+    order."""
 
 
 class Rewritten:
@@ -47,7 +50,10 @@ class Rewritten:
     # ------------------------------------------------------------- places
     @cached_property
     def added(self) -> frozenset[int]:
-        """Numbers of the lines that the rewrite wrote."""
+        """Numbers of the lines that the rewrite wrote.
+
+        All lines of a new function: a compiled kernel has the loops of the original in it.
+        """
         matcher = difflib.SequenceMatcher(
             None, self.old.splitlines(), self.new.splitlines(), autojunk=False
         )
@@ -55,6 +61,10 @@ class Rewritten:
         for tag, _, _, start, stop in matcher.get_opcodes():
             if tag in ("replace", "insert"):
                 found.update(range(start + 1, stop + 1))
+        known = {n.name for n in ast.walk(self.before) if isinstance(n, ast.FunctionDef)}
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name not in known:
+                found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         return frozenset(found)
 
     @cached_property
@@ -196,12 +206,15 @@ class Rewritten:
         start, stop = self.span(node)
         return " ".join(self.new[start:stop].decode().split())
 
-    def replaced(self, operator: str, node: Node, by: str, *, slow: bool = False) -> Mutant | None:
+    def replaced(
+        self, operator: str, node: Node, by: str, *, slow: bool = False, digits: bool = False
+    ) -> Mutant | None:
         """``node`` replaced; None where the text does not parse or says the same as before."""
         start, stop = self.span(node)
         text = self.new[:start] + by.encode() + self.new[stop:]
         what = f"{self.source(node)} -> {' '.join(by.split())}"
-        return self.made(operator, node.lineno, what, text, slow=slow)
+        mutant = self.made(operator, node.lineno, what, text, slow=slow)
+        return mutant and replace(mutant, digits=digits)
 
     def inserted(
         self, operator: str, anchor: ast.stmt, code: str, *, after: bool = False, slow: bool = False

@@ -181,7 +181,8 @@ def another_order(code: Rewritten) -> Iterator[Mutant | None]:
             if isinstance(node.op, ast.Mult) and any(map(_is_power_of_two, factors)):
                 continue  # multiplying by 0.5 is exact
             right = ast.BinOp(inner.right, node.op, node.right)
-            yield code.replaced("another order", node, changed(node, left=inner.left, right=right))
+            by = changed(node, left=inner.left, right=right)
+            yield code.replaced("another order", node, by, digits=True)
 
 
 def _is_power_of_two(node: ast.expr) -> bool:

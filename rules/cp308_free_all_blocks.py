@@ -105,7 +105,7 @@ def free_all_blocks(region: Region) -> tuple[Mistake, ...] | None:
     found = list(_calls(region))
     if not found:
         return None
-    reports = [n for n in ast.walk(source.tree) if isinstance(n, ast.Attribute)]
+    reports = [n for n in source.nodes if isinstance(n, ast.Attribute)]
     if any(node.attr in _REPORTS for node in reports):
         return None  # what it prints would change; and it has its reasons
     seen = seen_at(region, list(found))
@@ -153,7 +153,7 @@ def _other_library(node: ast.Import | ast.ImportFrom) -> bool:
 
 def _rewrite(region: Region, found: list[ast.Expr]) -> Match | Refusal:
     source, loop = region.source, region.loop
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import | ast.ImportFrom) and _other_library(node):
             # what the pool keeps is not there for PyTorch's own pool
             return Refusal("another library uses the device's memory as well", node.lineno)

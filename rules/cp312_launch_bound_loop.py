@@ -48,8 +48,11 @@ CASES: tuple[Spots | Ignores, ...] = (
         gpu={5: example(0.2, kernels={"add": (20, 0.004), "roll": (40, 0.012)})},
     ),
 )
-MANY, SHORT, BUSY = 1000, 10e-6, 0.5
-"""Kernels, seconds of the median one, share of the time that the GPU works: launch-bound below.
+MANY, SHORT, BUSY, LAUNCH = 1000, 10e-6, 0.5, 60e-6
+"""Kernels, seconds of the median one, share of the time that the GPU works, host seconds a kernel.
+
+Where the host spends more on a kernel than any launch takes, it does something else: it compiles,
+or makes data. Where it makes far fewer calls than there are kernels, a CUDA graph launches them.
 
 Many short kernels alone are no finding: a GPU can be busy with them all the time."""
 
@@ -65,6 +68,9 @@ def launch_bound_loop(region: Region) -> tuple[Mistake, ...] | None:
     host = sum(work.host for work in lines)
     busy = sum(work.gpu for work in lines)
     if kernels < MANY or median >= SHORT or not host or busy >= BUSY * host:
+        return None
+    calls = sum(work.calls for work in lines)
+    if host > LAUNCH * kernels or 0 < 2 * calls < kernels:
         return None
     return (
         Mistake(

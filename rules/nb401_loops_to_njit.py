@@ -4,7 +4,9 @@ Why it is slow: every iteration runs Python bytecode, and each number it touches
 compiled loop needs about a nanosecond for the same step.
 Why it may differ: Python ints have no limit, NumPy scalars keep their width, and Python raises
 where compiled code goes on; each of these is proved not to happen, tested before the loops run, or
-computed by a checked function. Where the compiled loops raise, the loop runs again in Python.
+computed by a checked function. Where the compiled loops raise, the loop runs again in Python. Loops
+whose iterations are proved independent may run in another order, along rows of the arrays; each
+element still gets its terms in the order it had, so that no bit changes.
 """
 
 from __future__ import annotations

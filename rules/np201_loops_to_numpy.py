@@ -92,6 +92,39 @@ def rescale(values, low, high):
         function="rescale",
         contains=(".tolist()", "np.where"),
     ),
+    Rewrites(
+        before="""\
+def histogram(counts, bins, weights, total):
+    for i in range(len(bins)):
+        counts[bins[i]] += 1
+        total[bins[i]] += weights[i]
+""",
+        inputs="""\
+bins = rng.integers(0, 10, 500)
+args = (np.zeros(10, dtype=int), bins, rng.random(500), np.zeros(10))""",
+        function="histogram",
+        contains=("np.bincount(bins", "np.add.at(total"),
+    ),
+    Ignores(
+        before="""\
+def tally(counts, bins):
+    for i in range(len(bins)):
+        counts[bins[i]] += 1
+""",
+        inputs="args = (np.zeros(10, dtype=np.uint8), rng.integers(0, 10, 500))",
+        function="tally",
+        because="bytes wrap at 256, with a warning each time",
+    ),
+    Ignores(
+        before="""\
+def last(marks, bins):
+    for i in range(len(bins)):
+        marks[bins[i]] = 2 * marks[bins[i]] + 1
+""",
+        inputs="args = (np.zeros(10, dtype=int), rng.integers(0, 10, 500))",
+        function="last",
+        because="what a bin becomes depends on how often it came before",
+    ),
     Ignores(
         before="""\
 def prefix(x):
@@ -114,16 +147,6 @@ def sweep(u):
         function="sweep",
         because="a Gauss-Seidel sweep uses half of the new values",
         reason="another iteration",
-    ),
-    Ignores(
-        before="""\
-def histogram(counts, bins):
-    for i in range(len(bins)):
-        counts[bins[i]] += 1
-""",
-        inputs="args = (np.zeros(10, dtype=int), rng.integers(0, 10, 500))",
-        function="histogram",
-        because="counts[bins] += 1 adds one only once for a bin that occurs twice",
     ),
     Ignores(
         before="""\

@@ -157,7 +157,7 @@ def _scopes(region: Region) -> Iterator[tuple[tools.Scope, ast.AST]]:
     source = region.source
     yield region.function or source.tree, region.loop
     known: dict[str, list[ast.FunctionDef]] = {}
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef):
             known.setdefault(node.name, []).append(node)
     seen: set[int] = {id(region.function)}
@@ -232,7 +232,7 @@ def _same_array_throughout(source: Source, scope: tools.Scope, group: Group) -> 
 
 
 def _is_computed(source: Source, attribute: str) -> bool:
-    functions = (n for n in ast.walk(source.tree) if isinstance(n, ast.FunctionDef))
+    functions = (n for n in source.nodes if isinstance(n, ast.FunctionDef))
     return any(
         function.name in (attribute, "__getattr__", "__getattribute__") for function in functions
     )

@@ -215,7 +215,7 @@ def _is_model_call(source: Source, node: ast.AST) -> bool:
 
 def _switched_off(source: Source, region: Region) -> bool:
     """Whether recording is off here, or may be, by a caller or for good."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and _is_switch(node):
             if isinstance(tools.parents(source)[node], ast.Expr):
                 return True  # torch.set_grad_enabled(False), for all that follows
@@ -241,7 +241,7 @@ def _reaches(source: Source, node: ast.AST, function: ast.FunctionDef | None) ->
     """Whether code below ``node`` mentions the function, or one of the file's that does."""
     if function is None:
         return False
-    known = {n.name: n for n in ast.walk(source.tree) if isinstance(n, ast.FunctionDef)}
+    known = {n.name: n for n in source.nodes if isinstance(n, ast.FunctionDef)}
     todo: list[ast.AST] = [node]
     done: set[str] = set()
     while todo:

@@ -40,7 +40,8 @@ def tensor_batches(loader):
     \"\"\"The batches of a DataLoader over a TensorDataset, each taken with one index.\"\"\"
     iter(loader)  # draws the seed that every pass over a loader draws
     for rows in loader.batch_sampler:
-        batch = [tensor[rows] for tensor in loader.dataset.tensors]
+        index = torch.tensor(rows, device="cpu")
+        batch = [t.index_select(0, index.to(t.device)) for t in loader.dataset.tensors]
         pinned = loader.pin_memory and torch.cuda.is_available()
         yield [tensor.pin_memory() for tensor in batch] if pinned else batch
 
@@ -128,6 +129,7 @@ def rows_collated_one_by_one(region: Region) -> tuple[Mistake, ...] | None:
     if match is None:
         return None
     traced = region.gpu is not None
+    waited = region.gpu.get(loop.lineno) if region.gpu is not None else None
     share = f"the loop takes {region.share:.0%} of the run, its waiting for batches included"
     return (
         Mistake(
@@ -137,6 +139,7 @@ def rows_collated_one_by_one(region: Region) -> tuple[Mistake, ...] | None:
             remedy="take a batch's rows with one index: tensor[rows]",
             evidence=share if traced else basics.NOT_MEASURED,
             measured=traced,
+            cost=None if waited is None else waited.host,
             match=match,
         ),
     )

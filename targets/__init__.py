@@ -21,12 +21,27 @@ _DEFAULT_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "mandelbrot": ("720", "300"),
     "heat": ("150", "240"),
     "pairwise": ("1800", "3"),
+    "monte_carlo": ("120000", "52"),
+    "nbody": ("150", "40"),
+    "matrix_chain": ("120", "6"),
     "module_filter": ("1200000",),
     "grid_lists": ("90", "1200"),
     "refused": ("6000000",),
     "already_fast": ("1024", "20"),
 }
 """What each program takes when it is started without arguments; also the order of the list."""
+_ON_A_GPU: dict[str, str] = {
+    "cupy_life": "CuPy",
+    "cupy_pipeline": "CuPy",
+    "cupy_polynomial": "CuPy",
+    "cupy_resident": "CuPy",
+    "numba_host_arrays": "numba-cuda",
+    "numba_resident": "numba-cuda",
+    "torch_inference": "PyTorch",
+    "torch_training": "PyTorch",
+    "torch_well_fed": "PyTorch",
+}
+"""Programs of the folder ``cuda``, which need an NVIDIA GPU and this package."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,8 @@ class Example:
     """First line of its docstring."""
     arguments: tuple[str, ...]
     """The sizes it uses when started without arguments, as they would be typed."""
+    needs: str = ""
+    """What it needs beyond what gpuadvise itself does; empty: nothing."""
 
     @property
     def source(self) -> str:
@@ -53,8 +70,13 @@ class UnknownExample(UsageProblem):
 
 @cache
 def catalogue() -> tuple[Example, ...]:
-    """All bundled programs, the first journey's example first."""
-    return tuple(_example(name, arguments) for name, arguments in _DEFAULT_ARGUMENTS.items())
+    """All bundled programs, the first journey's example first, those for a GPU last."""
+    on_cpu = (_example(_FOLDER, name, args) for name, args in _DEFAULT_ARGUMENTS.items())
+    on_gpu = (
+        _example(_FOLDER / "cuda", name, (), f"an NVIDIA GPU and {package}")
+        for name, package in _ON_A_GPU.items()
+    )
+    return (*on_cpu, *on_gpu)
 
 
 def get(name: str) -> Example:
@@ -90,8 +112,8 @@ def copy(name: str, folder: Path) -> Path:
     return path
 
 
-def _example(name: str, arguments: tuple[str, ...]) -> Example:
-    file = _FOLDER / f"{name}.py"
+def _example(folder: Path, name: str, arguments: tuple[str, ...], needs: str = "") -> Example:
+    file = folder / f"{name}.py"
     docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     summary = docstring.partition("\n")[0]
-    return Example(name, file, summary, arguments)
+    return Example(name, file, summary, arguments, needs)

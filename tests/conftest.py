@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
+import fake_cupy
 import numpy as np
 import pytest
 
@@ -14,3 +16,9 @@ def _numpy_errors_as_before() -> Iterator[None]:
     before = np.geterr()
     yield
     np.seterr(**before)
+
+
+@pytest.fixture
+def cupy_over_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text for CuPy runs everywhere; tests/codegen/cupy_backend runs it on a GPU, too."""
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)

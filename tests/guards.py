@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import random
 import signal
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,8 +23,8 @@ import numpy as np
 from gpuadvise.cases import execute
 
 LIMIT = 0.03
-"""Seconds after which a run on changed data is given up: ``n = 2**50`` is a trip count, too. The
-programs here take a millisecond."""
+"""Seconds of the processor's after which a run on changed data is given up: ``n = 2**50`` is a
+trip count, too. The programs here take milliseconds, but a busy machine lets them wait longer."""
 PATIENCE = 3.0
 """Seconds for the rewritten program where the original came to an end."""
 
@@ -223,13 +224,13 @@ def _limited(work: Callable[[], Any], seconds: float) -> Any:
     def expired(number: int, frame: FrameType | None) -> None:
         raise _TooLong
 
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)
+    before = signal.signal(signal.SIGPROF, expired)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 0.2)
     try:
         return work()
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @dataclass(frozen=True)
@@ -314,6 +315,8 @@ def others(value: Any) -> Iterator[tuple[str, Any]]:
         yield "bytes", bytes(value)
         yield "list", list(value)
         yield "empty", bytearray()
+    elif isinstance(value, np.random.Generator | np.random.RandomState | random.Random):
+        yield from _generators(value)
     elif hasattr(value, "__dict__") and not callable(value):
         for name, inner in vars(value).items():
             for label, other in others(inner):
@@ -326,6 +329,19 @@ def others(value: Any) -> Iterator[tuple[str, Any]]:
                 {n: alike(a[:20]) for n, a in vars(value).items() if isinstance(a, np.ndarray)}
             )
             yield f"all arrays {label}", changed
+
+
+def _generators(value: Any) -> Iterator[tuple[str, Any]]:
+    """Generators of other types, and one whose methods may be its own."""
+    yield "none", None
+    if not isinstance(value, np.random.Generator):
+        yield "Generator", np.random.default_rng(7)
+    if not isinstance(value, np.random.RandomState):
+        yield "RandomState", np.random.RandomState(7)
+    if not isinstance(value, random.Random):
+        yield "Random", random.Random(7)
+    seed = np.random.MT19937(7) if isinstance(value, np.random.Generator) else 7
+    yield "a generator of its own", type("Own", (type(value),), {})(seed)
 
 
 def _column(a: Any) -> Any:

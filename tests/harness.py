@@ -19,6 +19,7 @@ import copy
 import io
 import itertools
 import math
+import random
 import sys
 import tempfile
 import warnings
@@ -144,6 +145,12 @@ def compare(a: Any, b: Any, where: str, tolerance: float = 0.0) -> None:
         assert list(a) == list(b), f"{where}: keys {list(a)} became {list(b)}"
         for key in a:
             compare(a[key], b[key], f"{where}[{key!r}]", tolerance)
+    elif isinstance(a, np.random.Generator):
+        compare(a.bit_generator.state, b.bit_generator.state, where)
+    elif isinstance(a, np.random.RandomState):
+        compare(a.get_state(legacy=False), b.get_state(legacy=False), where)
+    elif isinstance(a, random.Random):
+        compare(a.getstate(), b.getstate(), where)
     elif hasattr(a, "__dict__") and not callable(a):
         compare(vars(a), vars(b), where, tolerance)
     elif not callable(a) and not hasattr(a, "__next__"):

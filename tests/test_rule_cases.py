@@ -13,6 +13,7 @@ from gpuadvise.model import Exactness, Match, Refusal, Region
 from gpuadvise.patch import apply_edits
 from gpuadvise.registry import Rule, rules
 
+pytestmark = pytest.mark.usefixtures("cupy_over_numpy")
 SEEDS = (0, 1, 2)
 
 

@@ -131,7 +131,7 @@ def handlers_around(source: Source, scope: Scope, loop: ast.stmt) -> ast.stmt | 
 def bound_names(source: Source) -> dict[str, int]:
     """How often each name is bound anywhere in the file, in any scope."""
     found: dict[str, int] = {}
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         for name in _bound_by(node):
             found[name] = found.get(name, 0) + 1
     return found
@@ -183,7 +183,7 @@ def numpy_function(source: Source, node: ast.expr) -> str | None:
 def catches(source: Source, names: frozenset[str]) -> int | None:
     """Line of a handler in the file that would catch one of these exceptions, or might."""
     harmless = _CATCHES_NOTHING_OF_OURS
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.ExceptHandler):
             kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
             for kind in kinds:
@@ -287,8 +287,8 @@ def _indented(lines: Sequence[str], indent: str, end: str) -> list[str]:
 def shifted(source: Source, statements: Sequence[ast.stmt], by: str) -> list[str] | None:
     """The text of adjacent statements that stand alone, relative to their column, ``by`` added.
 
-    With the comments between them. None where a string runs over a line end: its inner lines
-    would move.
+    With the comments between them, not the one behind the last: `replace_lines` leaves that where
+    it is. None where a string runs over a line end: its inner lines would move.
     """
     first, last = statements[0], statements[-1]
     assert last.end_lineno is not None
@@ -296,7 +296,10 @@ def shifted(source: Source, statements: Sequence[ast.stmt], by: str) -> list[str
         return None
     indent = indent_of(source, first)
     result = []
-    for line in source.lines[_first_line(first) - 1 : last.end_lineno]:
+    lines = list(source.lines[_first_line(first) - 1 : last.end_lineno])
+    behind = source.line_starts[last.end_lineno - 1], source.span(last)[1]
+    lines[-1] = source.data[slice(*behind)].decode("utf-8")
+    for line in lines:
         text = line.removeprefix("\ufeff")
         result.append(
             by + (text.removeprefix(indent) if text.startswith(indent) else text.lstrip())
@@ -313,7 +316,7 @@ def _multi_line_string(node: ast.AST) -> bool:
 
 def indent_unit(source: Source) -> str:
     """One step of indentation of the file: its first indented block's, or four spaces."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         body = getattr(node, "body", None)
         if isinstance(node, ast.stmt) and isinstance(body, list) and body:
             inner, outer = indent_of(source, body[0]), indent_of(source, node)

@@ -229,7 +229,7 @@ class Inliner:
         source = self.region.source
         if function is None or name is None or not _is_plain(function):
             raise CannotInline
-        if function not in ast.walk(source.tree) or function is self.region.function:
+        if function not in source.nodes or function is self.region.function:
             raise CannotInline
         home = tools.parents(source)[function]
         receiver = name.rpartition(".")[0]
@@ -264,7 +264,7 @@ class Inliner:
             )
         ):
             raise CannotInline
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             # model.step = faster_step    or  setattr(model, name, faster_step)
             named = node.attr if isinstance(node, ast.Attribute) else None
             stored = named == function.name and not isinstance(getattr(node, "ctx", None), ast.Load)
@@ -325,7 +325,7 @@ class Inliner:
                 called = getattr(node, "attr", getattr(node, "id", None))
                 if isinstance(called, str) and called not in seen:
                     seen.add(called)
-                    every = ast.walk(self.region.source.tree)
+                    every = self.region.source.nodes
                     todo += [
                         f for f in every if isinstance(f, ast.FunctionDef) and f.name == called
                     ]

@@ -29,7 +29,7 @@ def buffered(region: Region) -> tuple[Edit, tuple[Condition, ...], int] | Refusa
     made = None
     reason = "no result may go into a buffer: each is kept, handed on, or of varying shape or type"
     try:
-        if not _may_look(region):
+        if not may_look(region):
             reason = "the loop, or the file around it, does more than can be followed"
         else:
             made = _buffered(region)
@@ -64,10 +64,10 @@ def _whole_array_line(region: Region) -> int | None:
 def _buffered(region: Region) -> tuple[Edit, tuple[Condition, ...], int] | None:
     inliner = Inliner(region)
     body = inliner.block(region.loop.body)
-    flow = _flow(region, inliner, body)
+    flow = flow_of(region, inliner, body)
     if flow is None:
         return None
-    writer = Writer(region.source, flow, inliner.name, _nobody_looks(region))
+    writer = Writer(region.source, flow, inliner.name, nobody_looks(region))
     lines = writer.block(body, 2)
     if not writer.made and not writer.bordered:
         return None
@@ -96,7 +96,7 @@ def _otherwise(region: Region) -> list[str]:
     return [LEVEL + "else:", *block.split("\n")]
 
 
-def _may_look(region: Region) -> bool:
+def may_look(region: Region) -> bool:
     """Whether the text allows to reason about this loop at all."""
     source = region.source
     if region.observation is None or tools.module_alias(source, "numpy") is None:
@@ -109,7 +109,7 @@ def _may_look(region: Region) -> bool:
         tools.is_builtin(source, name) for name in ("type", "all", "float", "int", "complex", "min")
     ):
         return False
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         # u.shape = (n, m)    changes a buffer's shape under our feet
         if isinstance(node, ast.Attribute):
             stored = not isinstance(node.ctx, ast.Load)
@@ -119,7 +119,7 @@ def _may_look(region: Region) -> bool:
     return not any(isinstance(n, odd) for n in ast.walk(region.loop))
 
 
-def _nobody_looks(region: Region) -> bool:
+def nobody_looks(region: Region) -> bool:
     """Whether no handler could see an array half-way after an operation raised.
 
     ``with np.errstate(all="raise")`` and ``except FloatingPointError: save(u)``
@@ -132,7 +132,8 @@ def _nobody_looks(region: Region) -> bool:
     return around is None and tools.catches(region.source, _CAUGHT) is None
 
 
-def _flow(region: Region, inliner: Inliner, body: list[ast.stmt]) -> Flow | None:
+def flow_of(region: Region, inliner: Inliner, body: list[ast.stmt]) -> Flow | None:
+    """What is known of each name before each statement; None where that cannot be followed."""
     assert region.observation is not None
     known = from_observation(dict(region.observation.values))
     head = region.loop.iter if isinstance(region.loop, ast.For) else region.loop.test
@@ -147,7 +148,7 @@ def _flow(region: Region, inliner: Inliner, body: list[ast.stmt]) -> Flow | None
         return None
     objects = _plain_objects(region) if attributes else frozenset()
     flow = Flow(region.source, entry, objects, _captured(region, body))
-    if not _nobody_looks(region):
+    if not nobody_looks(region):
         flow.escaped |= {id(node) for stmt in body for node in ast.walk(stmt)}
     loop = type(region.loop)(**{**vars(region.loop), "body": body})
     try:
@@ -171,7 +172,7 @@ def _is_steady(region: Region, inliner: Inliner, name: str, attributes: bool) ->
     if dot and not attributes:
         return False
     scope = region.function or region.source.tree
-    for node in ast.walk(region.source.tree):
+    for node in region.source.nodes:
         if isinstance(node, ast.Global | ast.Nonlocal) and root in node.names:
             return False
     if region.function is None:
@@ -214,7 +215,7 @@ def _captured(region: Region, body: list[ast.stmt]) -> frozenset[str]:
     # global u; for i in range(n): u = v + w; remember()    and remember() keeps u
     found = {
         name
-        for n in ast.walk(region.source.tree)
+        for n in region.source.nodes
         if isinstance(n, ast.Global | ast.Nonlocal)
         for name in n.names
     }
@@ -251,7 +252,7 @@ def _computes_attributes(region: Region) -> bool:
     return any(
         isinstance(n, ast.FunctionDef)
         and (n.name in special or any(_is_property(d) for d in n.decorator_list))
-        for n in ast.walk(region.source.tree)
+        for n in region.source.nodes
     )
 
 
@@ -275,10 +276,10 @@ def _guard(
     tests = [f"type({name}) is {home}" for name, home in inliner.receivers.items()]
     for dtype in dict.fromkeys(value.dtype for value in arrays.values()):
         names = [name for name, value in arrays.items() if value.dtype == dtype]
-        tests += _are_arrays(
+        tests += are_arrays(
             inliner, names, f"{numpy}.{dtype}{'_' if dtype == 'bool' else ''}", numpy
         )
-    tests += _shapes(arrays)
+    tests += shapes_alike(arrays)
     tests += _room(arrays, writer)
     for kind in ("float", "int", "complex", "float64"):
         names = [n for n, value in used.items() if value == Scalar(kind)]
@@ -300,7 +301,8 @@ def _guard(
     return ["if (", LEVEL + tests[0], *[f"{LEVEL}and {t}" for t in tests[1:]], "):"], ledger
 
 
-def _are_arrays(inliner: Inliner, names: list[str], dtype: str, numpy: str | None) -> list[str]:
+def are_arrays(inliner: Inliner, names: list[str], dtype: str, numpy: str | None) -> list[str]:
+    """Tests that the names stand for plain arrays of the dtype."""
     # carray: contiguous and writeable, so that no store into u raises in other words than before
     checks = f"type({{0}}) is {numpy}.ndarray", f"{{0}}.dtype == {dtype}", "{0}.flags.carray"
     if len(names) == 1:
@@ -312,7 +314,8 @@ def _are_arrays(inliner: Inliner, names: list[str], dtype: str, numpy: str | Non
     ]
 
 
-def _shapes(arrays: dict[str, Array]) -> list[str]:
+def shapes_alike(arrays: dict[str, Array]) -> list[str]:
+    """Tests that the arrays' shapes go together as they did when they were observed."""
     tests = []
     first: dict[str, tuple[str, Array]] = {}
     for name, value in arrays.items():

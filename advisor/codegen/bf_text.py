@@ -13,7 +13,17 @@ from . import ast_tools as tools
 from .bf_flow import Flow
 from .bf_halo import Halo, halos
 from .bf_inline import WRITTEN_OUT
-from .bf_values import Array, Axis, Env, copied_array, dotted, filled_array, is_made, operation
+from .bf_values import (
+    Array,
+    Axis,
+    Env,
+    chosen_arrays,
+    copied_array,
+    dotted,
+    filled_array,
+    is_made,
+    operation,
+)
 from .wrapped import Border, wrap_border
 
 WIDTH = 88
@@ -129,8 +139,8 @@ class Writer:
         known = self.flow.value(value, env)
         if not isinstance(known, Array):
             return None
-        if not is_made(self.source, value):
-            return None
+        if not is_made(self.source, value) or chosen_arrays(self.source, value) is not None:
+            return None  # np.where() has no out=
         lines = self._wrap(value, env)
         filled = len(lines)
         last: Operand | None

@@ -220,6 +220,10 @@ def value_of(source: Source, node: ast.expr, env: Env) -> Value | None:
     rolled = rolled_array(source, node, env)
     if rolled is not None:
         return rolled
+    chosen = chosen_arrays(source, node)
+    if chosen is not None:
+        mask, *others = [value_of(source, each, env) for each in chosen]
+        return _chosen(mask, others)
     done = operation(source, node)
     if done is None:
         return None
@@ -236,6 +240,34 @@ def copied_array(source: Source, node: ast.expr) -> ast.expr | None:
         case ast.Call(args=[value], keywords=[]):
             return value if tools.numpy_function(source, node) == "copy" else None
     return None
+
+
+def chosen_arrays(source: Source, node: ast.expr) -> tuple[ast.expr, ...] | None:
+    """``mask, u, v`` in ``np.where(mask, u, v)``."""
+    match node:
+        case ast.Call(args=[_, _, _], keywords=[]):
+            return tuple(node.args) if tools.numpy_function(source, node) == "where" else None
+    return None
+
+
+def _chosen(mask: Value | None, values: list[Value | None]) -> Array | None:
+    """The result of ``np.where`` over arrays of one shape, and numbers of the arrays' own kind."""
+    arrays = [each for each in (mask, *values) if isinstance(each, Array)]
+    dtypes = {each.dtype for each in values if isinstance(each, Array)}
+    numbers = {each.kind for each in values if isinstance(each, Scalar)}
+    if not isinstance(mask, Array) or len({each.shape for each in arrays}) != 1:
+        return None
+    if None in values or len(dtypes) > 1:
+        return None
+    if not dtypes:
+        # np.where(mask, 1, 0)
+        kinds = {frozenset({"int"}): "int64", frozenset({"float"}): "float64"}
+        dtype = kinds.get(frozenset(numbers))
+        return Array(mask.shape, dtype) if dtype else None
+    # np.where(mask, u, 0.5) of a float64 array; of another one, promotion is a matter of versions
+    if numbers and (dtypes != {"float64"} or not numbers <= {"float", "int", "float64"}):
+        return None
+    return Array(mask.shape, dtypes.pop())
 
 
 def filled_array(source: Source, node: ast.expr) -> tuple[ast.expr, int] | None:
@@ -275,7 +307,7 @@ def _model(node: ast.expr) -> ast.expr | None:
 
 def is_made(source: Source, node: ast.expr) -> bool:
     """Whether evaluating the node makes a new array, if its value is one."""
-    makers = (copied_array, filled_array, operation)
+    makers = (copied_array, filled_array, chosen_arrays, operation)
     return any(maker(source, node) is not None for maker in makers)
 
 

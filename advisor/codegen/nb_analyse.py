@@ -196,7 +196,11 @@ def _attempt(region: Region, assumption: Assumption) -> Analysed:
         elif name in scope.maybe:
             text = f"{name} is read after the loop, and the loop may not assign it"
             raise Unsupported(text, region.loop.lineno, f"assign {name} before the loop")
-        elif state.trip_guards and name in env:
+        elif state.trip_guards and name not in env:
+            # where the loops do not run, the loop in Python would have nothing to hand back
+            text = f"{name} is read after the loop, and the loop may not assign it"
+            raise Unsupported(text, region.loop.lineno, f"assign {name} before the loop")
+        elif state.trip_guards:
             # the loop in Python, which may run no time, hands back what was there
             state.kept[name] = None
     return Analysed(state, dict(scope.env), env, live_out, frozenset(scope.maybe))

@@ -99,6 +99,10 @@ class Arithmetic(ABC):
                     raise Unsupported(f"{a} {op} {b} is not defined", getattr(at, "lineno", None))
                 types.add(type_)
         main = self._joined(types, at)
+        if op == "*" and self.state.recording:
+            self.state.note_product(at, compiled(main), left_node, right_node)
+        if op == "%" and node is not None and self.state.recording:
+            self.state.note_remainder(node, left_node, right_node, left.form, right.form)
         self._same_width(node, op, left_node, right_node, left, right, main, sink, at)
         result = self._range(op, left, right, main, node, left_node, right_node, at)
         result = replace(_rounded(result), also=frozenset(types - {main}))

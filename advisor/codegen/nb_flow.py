@@ -9,6 +9,7 @@ from dataclasses import replace
 from ..loopnest.ir import PY_INT, Kind, Scalar
 from ..loopnest.scope import dotted
 from .nb_bounded import bounded
+from .nb_bytes import byte, holds_bytes
 from .nb_calls import helper_of
 from .nb_eval import OPERATORS
 from .nb_growth import Growth
@@ -112,7 +113,8 @@ class Flow(Growth):
                 if not isinstance(value, Num):
                     text = f"`{ast.unparse(target)}` gets more than a number"
                     raise Unsupported(text, target.lineno)
-                self._store(target, self._bounded(target, value, node, source))
+                written = None if isinstance(node, ast.AugAssign) else source
+                self._store(target, self._bounded(target, value, node, source), written)
             case ast.Tuple(elts=elts) | ast.List(elts=elts):
                 items = value.items if isinstance(value, Items) else ()
                 if len(items) != len(elts):
@@ -152,7 +154,7 @@ class Flow(Growth):
         self.scope.env[path] = value
         self.scope.maybe.discard(path)
 
-    def _store(self, target: ast.Subscript, value: Num) -> None:
+    def _store(self, target: ast.Subscript, value: Num, source: ast.expr | None) -> None:
         base = self.ev.value(target.value)
         if not isinstance(base, View):
             raise Unsupported(f"assignment to `{ast.unparse(target)}`", target.lineno)
@@ -160,6 +162,9 @@ class Flow(Growth):
         if view.ndim:
             raise Unsupported(f"`{ast.unparse(target)}` is a whole row", target.lineno)
         self.state.written.add(view.array)
+        if holds_bytes(self.state, view):
+            byte(self.state, value, target, source)
+            return
         self._storable(view, value, target)
         if self.state.recording and view.element == PY_INT:
             before = self.state.stored.get(view.array, value)

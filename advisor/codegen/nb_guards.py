@@ -52,13 +52,23 @@ def type_name(type_: Scalar, numpy: str) -> str:
     return f"{numpy}.{name}"
 
 
-def guards(found: Analysed, names: Names, parallel: bool) -> Guards:
-    """Everything that was only observed, as tests."""
+def guards(
+    found: Analysed, names: Names, apart: bool, known: frozenset[str] = frozenset()
+) -> Guards:
+    """Everything that was only observed, as tests.
+
+    ``apart``: the arrays must not share memory, for iterations run in another order. ``known``:
+    arrays whose type, and that they are apart, need not be asked.
+    """
     region = found.state.region
     result = Guards()
     evidence = ""  # how often it was seen is filled in for all rules alike
-    arrays = {n: v for n, v in found.entry.items() if n in names.params and isinstance(v, View)}
-    _array_types(result, region, arrays, names, evidence)
+    arrays = {
+        n: v
+        for n, v in found.entry.items()
+        if n in names.params and isinstance(v, View) and n not in known
+    }
+    _array_types(result, found, arrays, names, evidence)
     _lists(result, found, arrays, names, evidence)
     _scalar_types(result, found, names, evidence)
     _extents(result, found, names, evidence)
@@ -67,33 +77,38 @@ def guards(found: Analysed, names: Names, parallel: bool) -> Guards:
     for text in found.state.trip_guards:
         spelled = with_params(text, names.params)
         result.ask(spelled, f"the loops run at least once: {text}", evidence)
-    if parallel:
+    if apart:
         _distinct(result, region, arrays, found.state.written, names, evidence)
     return result
 
 
 def _array_types(
-    result: Guards, region: Region, arrays: dict[str, View], names: Names, evidence: str
+    result: Guards, found: Analysed, arrays: dict[str, View], names: Names, evidence: str
 ) -> None:
-    groups: dict[tuple[str, int], list[str]] = {}
+    region, written = found.state.region, found.state.written
+    groups: dict[tuple[str, int, bool], list[str]] = {}
     for path, view in arrays.items():
         if observed(region, path).kind != "ndarray":
             continue
         if _allocated(region, path):
             result.proved(f"{path} is an array made just before the loop")
             continue
-        groups.setdefault((compiled(view.element), view.ndim), []).append(path)
-    for (dtype, ndim), paths in groups.items():
+        groups.setdefault((compiled(view.element), view.ndim, path in written), []).append(path)
+    for (dtype, ndim, stored), paths in groups.items():
         result.numpy = True
         kind = f"{names.numpy}.{dtype + '_' if dtype == 'bool' else dtype}"
         params = [names.params[p] for p in paths]
-        test = "type({0}) is {1}.ndarray and {0}.dtype == {2} and {0}.ndim == {3}".format
+        test = "type({0}) is {1}.ndarray and {0}.dtype == {2} and {0}.ndim == {3}"
+        # numba refuses to compile a store into a read-only array; the loop raises at the store
+        test += " and {0}.flags.writeable" if stored else ""
         if len(params) == 1:
-            text = test(params[0], names.numpy, kind, ndim)
+            text = test.format(params[0], names.numpy, kind, ndim)
         else:
             a = _unused("a", names)
-            text = f"all({test(a, names.numpy, kind, ndim)} for {a} in ({', '.join(params)}))"
-        result.ask(text, f"{_listed(paths)}: {dtype} array, {ndim}-D", evidence)
+            each = test.format(a, names.numpy, kind, ndim)
+            text = f"all({each} for {a} in ({', '.join(params)}))"
+        writable = ", writable" if stored else ""
+        result.ask(text, f"{_listed(paths)}: {dtype} array, {ndim}-D{writable}", evidence)
 
 
 def _unused(wanted: str, names: Names) -> str:
@@ -130,6 +145,9 @@ def _lists(
 ) -> None:
     region, written = found.state.region, found.state.written
     lists = {p: v for p, v in arrays.items() if observed(region, p).kind in ("list", "tuple")}
+    buffers = {p: v for p, v in arrays.items() if observed(region, p).kind == "bytearray"}
+    for path in buffers:
+        _bytes(result, found, path, names, evidence)
     for path in unread_lists(found.state) & set(lists):
         view = lists.pop(path)
         if view.ndim == 2 and not view.element.is_python:
@@ -174,9 +192,22 @@ def _lists(
             )
     grown = set(found.state.grown)
     lists = {p: v for p, v in arrays.items() if observed(region, p).kind in ("list", "tuple")}
-    for first, second in combinations(lists, 2):
-        if not {first, second}.isdisjoint(grown | written):
-            _different_lists(result, found, lists, first, second, names, evidence)
+    for group in (lists, buffers):
+        for first, second in combinations(group, 2):
+            if not {first, second}.isdisjoint(grown | written):
+                _different_lists(result, found, group, first, second, names, evidence)
+
+
+def _bytes(result: Guards, found: Analysed, path: str, names: Names, evidence: str) -> None:
+    """A bytearray becomes an array of ints, and is overwritten by it afterwards."""
+    param, numpy = names.params[path], names.numpy
+    result.numpy = True
+    result.ask(f"type({param}) is bytearray", f"{path} is a bytearray", evidence)
+    array = free_local(f"{param}_array", found, names)
+    result.before.append(f"{array} = {numpy}.array({param}, dtype={numpy}.int64)")
+    result.arguments[param] = array
+    if path in found.state.written:
+        result.after.append(f"{param}[:] = {array}.astype({numpy}.uint8).tobytes()")
 
 
 def _different_lists(
@@ -193,7 +224,8 @@ def _different_lists(
     grown = unread_lists(found.state)
     depth = [1 if p in grown else lists[p].ndim for p in (first, second)]
     test = different((a, depth[0]), (b, depth[1]), names.functions.get("_rows", ""))
-    result.ask(test, f"{first} and {second} are different lists", evidence)
+    kind = "bytearrays" if observed(found.state.region, first).kind == "bytearray" else "lists"
+    result.ask(test, f"{first} and {second} are different {kind}", evidence)
 
 
 def _scalar_types(result: Guards, found: Analysed, names: Names, evidence: str) -> None:
@@ -328,7 +360,9 @@ def _distinct(
     names: Names,
     evidence: str,
 ) -> None:
-    for first, second in combinations(arrays, 2):
+    # a list becomes an array of its own, and two lists are asked to be different
+    real = [path for path in arrays if observed(region, path).kind == "ndarray"]
+    for first, second in combinations(real, 2):
         if first not in written and second not in written:
             continue
         if _allocated(region, first) or _allocated(region, second):

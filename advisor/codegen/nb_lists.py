@@ -23,7 +23,9 @@ LIST_HELPERS = {
         "{I}{I}and len(set(map(len, rows))) == 1\n"
         "{I}{I}and len(set(map(id, rows))) == len(rows)\n"
         "{I}{I}and all(set(map(type, row)) == {{kind}} for row in rows)\n"
-        "{I}{I}and (kind is not int or all(abs(k) <= 2**{bits} for row in rows for k in row))\n"
+        "{I}{I}and (kind is not int or all(\n"
+        "{I}{I}{I}-(2**{bits}) <= min(row) and max(row) <= 2**{bits} for row in rows if row\n"
+        "{I}{I}))\n"
         "{I})\n"
     ),
     "_is_cube": (

@@ -5,14 +5,23 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ..loopnest.affine import extent_symbol, variable
 from ..loopnest.ir import PY_FLOAT, PY_INT, Const, Dim, Kind, Nest, Scalar, Var
-from ..loopnest.scope import Literal, dotted, local_names, parameters, stored_names
+from ..loopnest.scope import (
+    FunctionNode,
+    Literal,
+    dotted,
+    local_names,
+    parameters,
+    stored_names,
+)
 from ..loopnest.typing_rules import scalar_of, scalar_of_dtype
 from ..model import Region, ValueInfo
+from .ast_tools import parents
+from .nb_bytes import LARGEST, holds_bytes
 from .nb_state import Assumption, State
 from .nb_values import (
     Items,
@@ -112,6 +121,12 @@ class Scope:
             return value
         root = path.partition(".")[0]
         if path == root and root in (self.locals | self.unbound):
+            seen = self.state.region.observation
+            if not self.helper and seen and path in seen.values and path not in self.unbound:
+                kind = seen.values[path].type_name.removeprefix("builtins.")
+                raise Unsupported(
+                    f"{path} is {kind}, which the compiled loop cannot take", node.lineno
+                )
             text = f"{path} may be read before it is assigned"
             raise Unsupported(text, node.lineno, "assign it before the loop")
         if root in self.locals or root in self.env:
@@ -187,6 +202,8 @@ class Scope:
         self.need(view.array)
         value = free(view.element)
         state = self.state
+        if holds_bytes(state, view):
+            return replace(value, low=0, high=LARGEST)
         if view.element == PY_INT:
             limit = 2**state.assumption.list_bits
             nest = state.region.nest
@@ -203,14 +220,19 @@ class Scope:
 
 def in_closure(region: Region, name: str) -> bool:
     """Whether a function around the region's function binds the name."""
-    tree = region.source.tree
-    for outer in ast.walk(tree):
-        if not isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
-        around = outer is not region.function and any(n is region.function for n in ast.walk(outer))
-        if around and name in stored_names(outer) | set(parameters(outer)):
-            return True
-    return False
+    return any(
+        name in stored_names(outer) | set(parameters(outer)) for outer in functions_around(region)
+    )
+
+
+def functions_around(region: Region) -> Iterator[FunctionNode]:
+    """The functions that contain the region's function."""
+    above = parents(region.source)
+    node: ast.AST | None = region.function and above.get(region.function)
+    while node is not None:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield node
+        node = above.get(node)
 
 
 # ------------------------------------------------------------------- inputs
@@ -254,6 +276,8 @@ def entry_value(path: str, region: Region, assumption: Assumption, state: State)
             if element is None or element.dtype is not None:
                 return None
             return View(path, element, len(info.shape))
+        case "bytearray":
+            return View(path, PY_INT, 1)
         case "bool" | "int" | "float" | "complex" | "numpy_scalar":
             return _entry_number(path, info, region, assumption, state)
     return None

@@ -68,6 +68,24 @@ class Stored:
     """The same, by the type the variable had before; empty where that was not asked."""
 
 
+@dataclass(frozen=True)
+class Product:
+    """A multiplication, with the types it is compiled for: several in a helper called twice."""
+
+    left: ast.expr
+    right: ast.expr
+    types: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """``k % n`` that wraps around once at most."""
+
+    left: ast.expr
+    right: ast.expr
+    modulus: Affine
+
+
 @dataclass
 class State:
     """Everything one analysis collects. ``quiet`` > 0 while loops are iterated to a fix point."""
@@ -106,6 +124,10 @@ class State:
     may_raise: bool = False
     unchecked: ast.expr | None = None
     """First index that could not be proved in bounds."""
+    products: dict[ast.AST, Product] = field(default_factory=dict)
+    """Multiplications, by the expression or the ``x *= y``."""
+    remainders: dict[ast.expr, Remainder | None] = field(default_factory=dict)
+    """``k % n`` of ints -> both sides if ``-n <= k < 2 * n`` is proved, else None."""
     exponents: dict[str, str] = field(default_factory=dict)
     """Argument name -> text of a constant exponent."""
     checked: dict[str, str] = field(default_factory=dict)
@@ -178,7 +200,7 @@ class State:
         _, end = self.source.span(node)
         between = self.source.data[left_end:right_start].decode("utf-8")
         # closing parentheses of the left side come before the operator, opening ones after it
-        found = re.search(r"\s*(\*\*|//|/|%)\s*", between)
+        found = re.search(r"\s*(\*\*|\*|//|/|%)\s*", between)
         if found is None or "#" in between:
             raise Unsupported(f"`{ast.unparse(node)}` spans comments", node.lineno)
         at = left_end + len(between[: found.start()].encode())
@@ -188,6 +210,26 @@ class State:
             self.edits.add(TextEdit(at, 0, end, ""))
         else:
             self.edits.add(TextEdit(at, 0, after, ", "))
+
+    def note_product(self, at: ast.AST, type_: str, left: ast.expr, right: ast.expr) -> None:
+        """A multiplication: back ends that fuse it with an addition must not."""
+        before = self.products[at].types if at in self.products else frozenset()
+        self.products[at] = Product(left, right, before | {type_})
+
+    def note_remainder(
+        self,
+        node: ast.expr,
+        left: ast.expr,
+        right: ast.expr,
+        k: Affine | None,
+        n: Affine | None,
+    ) -> None:
+        """A remainder: one that wraps around once at most needs no division."""
+        if k is None or n is None or self.remainders.get(node, n) is None:
+            self.remainders[node] = None
+            return
+        once = self.prove_without_guard(-k - n) and self.prove_without_guard(k - n.scale(2) + 1)
+        self.remainders[node] = Remainder(left, right, n) if once else None
 
     # --------------------------------------------------------- symbols
     def fresh(self, name: str) -> str:

@@ -118,7 +118,7 @@ def with_params(expression: str, params: Mapping[str, str]) -> str:
 
 
 # ------------------------------------------------------------ checked helpers
-_DOMAIN_TESTS = {
+DOMAIN_TESTS = {
     "sqrt": "x < 0.0",
     "log": "x <= 0.0",
     "log2": "x <= 0.0",
@@ -133,10 +133,10 @@ _DOMAIN_TESTS = {
 def checked_helper(key: str, name: str, spelled: str, decorator: str) -> str:
     """A function that raises what Python raises where compiled code would go on."""
     head = f"{decorator}\ndef {name}"
-    if key in _DOMAIN_TESTS:
+    if key in DOMAIN_TESTS:
         return (
             f'{head}(x):\n    """{spelled} with its ValueError, which numba leaves out."""\n'
-            f'    if {_DOMAIN_TESTS[key]}:\n        raise ValueError("math domain error")\n'
+            f'    if {DOMAIN_TESTS[key]}:\n        raise ValueError("math domain error")\n'
             f"    return {spelled}(x)\n"
         )
     if key in ("sin", "cos", "tan"):
@@ -150,6 +150,13 @@ def checked_helper(key: str, name: str, spelled: str, decorator: str) -> str:
             f'{head}(k):\n    """k, or an exception where Python ints may outgrow 64 bits."""\n'
             f"    if not -(2**{spelled}) <= k <= 2**{spelled}:\n"
             '        raise OverflowError("may not fit 64 bits")\n'
+            "    return k\n"
+        )
+    if key == "byte":
+        return (
+            f'{head}(k):\n    """k, or the ValueError of a bytearray that is given no byte."""\n'
+            "    if not 0 <= k <= 255:\n"
+            '        raise ValueError("byte must be in range(0, 256)")\n'
             "    return k\n"
         )
     if key == "power":

@@ -16,6 +16,7 @@ from ..model import Region, Source
 from .nb_bounded import KEY as BOUNDED
 from .nb_guards import Guards, free_local, type_name
 from .nb_helpers import method_owners
+from .nb_order import Order
 from .nb_results import Results
 from .nb_scope import observed
 from .nb_text import LEVEL, Names, attribute_edits, body_text
@@ -45,6 +46,8 @@ class Wrapper(Results):
     """Text of the function around the kernel."""
 
     source: Source
+    order: Order | None
+    """The kernel's loops in another order than the user's."""
 
     def _raises(self) -> bool:
         """An exception may leave the kernel."""
@@ -182,7 +185,7 @@ class Wrapper(Results):
         edited = state.edits or state.bounds or state.called or state.preamble
         changed = edited or returns_more or takes_less
         owners = self._owners(names)
-        if not (changed or self.parallel or owners):
+        if not (changed or self.parallel or self.order or owners):
             call = f"{kernel.name}.py_func({', '.join(names.params.values())})"
             return [f"{LEVEL * 2}return {call}"]
         returns: Sequence[str] = kernel.returns

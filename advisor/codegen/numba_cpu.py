@@ -10,9 +10,11 @@ from __future__ import annotations
 import ast
 import logging
 from collections.abc import Mapping
+from functools import partial
 
 from ..edits import PatchError
 from ..loopnest.affine import extent_of
+from ..loopnest.ir import Nest
 from ..loopnest.scope import own_nodes
 from ..model import Edit, Exactness, Match, Refusal, Region
 from ..names import free_name, from_import_edit, import_edit
@@ -23,15 +25,20 @@ from .nb_guards import Guards, guards
 from .nb_helpers import call_edits, helper_text, method_tests
 from .nb_lists import helper_names, with_callees
 from .nb_lists import helper_text as list_helper_text
+from .nb_order import Order
+from .nb_order_text import OrderText, row_edits
 from .nb_parallel import parallel_edits
 from .nb_scope import observed
+from .nb_short import too_short
 from .nb_state import ARGUMENT, TextEdit
+from .nb_steps import better_order
 from .nb_text import (
     LEVEL,
     Names,
     attribute_edits,
     body_text,
     checked_helper,
+    edited,
     flag_edits,
     functions_block,
     replacement,
@@ -47,17 +54,20 @@ log = logging.getLogger("gpuadvise.codegen")
 WHY = "every iteration runs Python bytecode and boxes each number it touches"
 
 
-def emit(region: Region, *, parallel: bool) -> Match | Refusal:
+def emit(region: Region, *, parallel: bool, steps: bool = False) -> Match | Refusal:
     """The region compiled by numba, serially or with its outermost parallel loop in threads.
 
-    Refuses with the reason where the result could differ or numba cannot compile it.
+    Refuses with the reason where the result could differ or numba cannot compile it. ``steps``:
+    only where several iterations of a loop at once are faster.
     """
     if isinstance(region.nest, Refusal):
         return region.nest
     if region.observation is None:
         return Refusal("the loop was never entered while it was observed", region.loop.lineno)
+    if (short := too_short(region)) is not None:
+        return short
     try:
-        return _Emission(region, analyse_region(region), parallel).match()
+        return _match(region, analyse_region(region), parallel, steps)
     except Unsupported as error:
         return Refusal(error.reason, error.line, error.suggestion)
     except PatchError as error:
@@ -79,10 +89,28 @@ def emit(region: Region, *, parallel: bool) -> Match | Refusal:
         )
 
 
-class _Emission(Wrapper):
+def _match(region: Region, found: Analysed, parallel: bool, steps: bool) -> Match:
+    """The rewrite with its loops in a better order, if there is one."""
+    assert isinstance(region.nest, Nest)
+    order = better_order(region.nest, threads=parallel, steps=steps)
+    if order is None and steps:
+        raise Unsupported("no loop gains by several iterations at once", region.loop.lineno)
+    if order is not None:
+        try:
+            return Emission(region, found, parallel, order).match()
+        except Unsupported as error:
+            log.debug("line %d keeps its order: %s", region.loop.lineno, error.reason)
+            if steps:
+                raise
+    return Emission(region, found, parallel).match()
+
+
+class Emission(Wrapper):
     """One rewrite under way."""
 
-    def __init__(self, region: Region, found: Analysed, parallel: bool) -> None:
+    def __init__(
+        self, region: Region, found: Analysed, parallel: bool, order: Order | None = None
+    ) -> None:
         self.region = region
         self.found = found
         self.state = found.state
@@ -90,6 +118,7 @@ class _Emission(Wrapper):
         self.taken: set[str] = set()
         self.edits: list[Edit] = []
         self.parallel = parallel
+        self.order = order
         self.parallel_edits = parallel_edits(region, found) if parallel else ()
 
     # -------------------------------------------------------------- pieces
@@ -98,7 +127,7 @@ class _Emission(Wrapper):
         self._refuse_unknown_types()
         model = self._error_model()
         names = self._names()
-        checks = guards(self.found, names, self.parallel)
+        checks = guards(self.found, names, self.parallel or self.order is not None)
         if checks.tests or self._raises():
             self._refuse_lost_state()
         for test in method_tests(self.state):
@@ -189,6 +218,10 @@ class _Emission(Wrapper):
             helpers = helper_names(state.assumption.list_bits)
             functions |= {key: self._free(name) for key, name in helpers.items()}
         arguments = {key: self._free_param(key, params) for key in state.exponents}
+        return Names(params, functions, arguments, *self._packages(params))
+
+    def _packages(self, params: dict[str, str]) -> tuple[str, str, str]:
+        """What NumPy, numba and the decorator are called; imports what is not yet."""
         njit, edit = from_import_edit(self.source, "numba", "njit")
         numba = njit.rpartition(".")[0]
         if edit is not None or (self.parallel and not numba):
@@ -196,7 +229,7 @@ class _Emission(Wrapper):
             njit = f"{numba}.njit"
         numpy, second = import_edit(self.source, "numpy", "np")
         self._import(edit, second if self._needs_numpy(params) else None)
-        return Names(params, functions, arguments, numpy, numba, njit)
+        return numpy, numba, njit
 
     def _import(self, first: Edit | None, second: Edit | None) -> None:
         """Two imports at one place come in one edit, or blank lines would part them."""
@@ -215,7 +248,7 @@ class _Emission(Wrapper):
 
     def _needs_numpy(self, params: dict[str, str]) -> bool:
         """Arrays are guarded by ``np.`` something, casts and results are spelled with it."""
-        if self.state.casts or self._flavoured():
+        if self.state.casts or self._flavoured() or (self.order and any(self.order.rows.values())):
             return True
         for path in params:
             value = self.found.entry.get(path)
@@ -333,12 +366,28 @@ class _Emission(Wrapper):
             start = f"list({param})" if param in kernel.params else "[]"
             lines.append(f"{LEVEL}{param} = {start}")
         edits += flag_edits(self.source, loop, self._marks(kernel, names))
-        lines.append(body_text(self.source, loop, edits, names))
+        lines.append(self._body(edits, names))
         lines += [f"{LEVEL}{line}" for line in trailing_comments(self.source, loop)]
         returned = (*kernel.returns, *kernel.flags.values(), *kernel.lists)
         if returned:
             lines.append(f"{LEVEL}return {', '.join(returned)}")
         return "\n".join(lines) + "\n"
+
+    def _body(self, edits: list[TextEdit], names: Names) -> str:
+        """The loop, in the order that is best."""
+        loop, order = self.region.loop, self.order
+        if order is None:
+            return body_text(self.source, loop, edits, names)
+        rows = {
+            (key, row.name): self._free_param(f"{row.name}_row", names.params)
+            for key, rows in order.rows.items()
+            for row in rows
+        }
+        copy, found = edited(
+            self.source, loop, [*edits, *row_edits(self.source, order, rows)], names
+        )
+        free = partial(self._free_param, params=names.params)
+        return OrderText(copy, order, found, names.numpy, rows, free).text()
 
     def _marks(self, kernel: Signature, names: Names) -> dict[tuple[int, int], list[str]]:
         """Statements below assignments that decide a type, or may outgrow 64 bits."""
@@ -354,6 +403,8 @@ class _Emission(Wrapper):
         function = self.region.function
         where = f"{function.name}()" if function else "this script"
         text = f"The loops of {where}, compiled."
+        if self.order is not None and (self.order.moved or self.order.swapped):
+            text = f"The loops of {where}, compiled, in an order that walks along rows."
         if self.state.exponents:
             # LLVM turns x ** 2.0 into x * x: another last digit than Python's pow
             text += f"\n\n{LEVEL}Exponents are arguments: as literals they would be multiplied out,"

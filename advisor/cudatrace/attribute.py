@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..gpumodel import CopyWork, LineWork
+from ..gpumodel import CopyWork, LineWork, PlaceTime
 from .records import DEVICE_TO_HOST, DIRECTIONS, MEMORIES, Table, Trace
 
 NOWHERE = -1
@@ -32,6 +32,8 @@ class Attribution:
     """Kind of event -> with a line, all."""
     calls: Ints = field(repr=False, default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Place of every call (index into ``Trace.places``), or -1."""
+    times: tuple[PlaceTime, ...] = ()
+    """The main thread's wall time by place."""
 
     @property
     def coverage(self) -> float:
@@ -57,7 +59,8 @@ def attribute(trace: Trace) -> Attribution:
         name: (int((device[name] != NOWHERE).sum()), len(device[name]))
         for name in ("kernels", "copies", "syncs")
     }
-    return Attribution(tuple(merged), covered, places)
+    times = tuple(PlaceTime(trace.places[number], seconds) for number, seconds in host.items())
+    return Attribution(tuple(merged), covered, places, times)
 
 
 def call_places(trace: Trace) -> Ints:

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from .lineclock import LIMIT
@@ -84,12 +84,12 @@ class CallWalker:
             frame = frame.f_back
         return None
 
-    def events(self) -> Iterator[tuple[int, int, types.CodeType, int]]:
-        """0, correlation id, code and line of every call."""
-        items = iter(self.calls)
-        for correlation, code, line in zip(items, items, items, strict=False):
-            yield 0, correlation, self.codes[code], line
+    @property
+    def lines(self) -> dict[int, array.array[int]]:
+        """Correlation id, code and line of every call, of all threads together."""
+        return {0: self.calls}
 
-    def function_events(self) -> Iterator[tuple[int, int, types.CodeType, int]]:
+    @property
+    def ranges(self) -> dict[int, array.array[int]]:
         """None: functions are not seen this way."""
-        return iter(())
+        return {}

@@ -1,7 +1,8 @@
 """Chrome Trace Event JSON of a trace; opens in Perfetto and in speedscope.
 
 One process for the host (a thread each for lines, functions and CUDA calls) and one a device (a
-thread a stream). Findings have a track of their own. Times are microseconds from the first line.
+thread a stream). Findings are a third, with a track each, since the spans of one track must not
+overlap unless one lies within the other. Times are microseconds from the first line.
 """
 
 from __future__ import annotations
@@ -21,6 +22,13 @@ LINE_LIMIT = 200_000
 """Line events beyond this many are left out: the viewer becomes slow, and says nothing more."""
 
 
+LANES = 256
+"""Tracks that a stream may have; a device runs at most 128 kernels at a time (CUDA C++ programming
+guide, "Maximum number of resident grids per device")."""
+Work = tuple[Any, str, str, dict[str, Any]]
+"""A row of a table of device work, its name, its kind and what the viewer shows of it."""
+
+
 @dataclass(frozen=True)
 class Mark:
     """A finding's stretch of the timeline."""
@@ -29,6 +37,9 @@ class Mark:
     start: int
     end: int
     """Nanoseconds of the trace's clock."""
+    track: str = "findings"
+    """Name of the finding's track: ``"CP301 life.py:12"``."""
+    evidence: str = ""
 
 
 def write(trace: Trace, attribution: Attribution, path: Path, marks: Sequence[Mark] = ()) -> None:
@@ -45,35 +56,47 @@ def events(
     trace: Trace, attribution: Attribution, marks: Sequence[Mark] = ()
 ) -> Iterator[dict[str, Any]]:
     """All events of the timeline."""
-    yield from _names(trace, bool(marks))
+    yield from _names(trace)
     yield from _lines(trace)
     yield from _functions(trace)
     yield from _calls(trace, attribution)
-    yield from _kernels(trace)
-    yield from _copies(trace)
+    work = [*_kernels(trace), *_copies(trace)]
+    lanes = _lanes([row for row, *_ in work])
+    yield from _device_names(lanes)
+    for (row, name, kind, args), (device, stream, lane) in zip(work, lanes, strict=True):
+        process, track = DEVICES + device, _lane(stream, lane)
+        yield _span(trace, process, track, name, kind, int(row["start"]), int(row["end"]), args)
+    yield from _findings(trace, marks)
+
+
+def _findings(trace: Trace, marks: Sequence[Mark]) -> Iterator[dict[str, Any]]:
+    tracks = {name: n for n, name in enumerate(dict.fromkeys(m.track for m in marks), start=1)}
+    if tracks:
+        yield from _process(FINDINGS, "Findings", -1)  # above all others
+    for name, number in tracks.items():
+        yield _meta(FINDINGS, number, name)
     for mark in marks:
-        yield _span(trace, FINDINGS, 1, mark.text, "finding", mark.start, mark.end)
+        args = {"evidence": mark.evidence} if mark.evidence else None
+        track = tracks[mark.track]
+        yield _span(trace, FINDINGS, track, mark.text, "finding", mark.start, mark.end, args)
 
 
-def _names(trace: Trace, marks: bool) -> Iterator[dict[str, Any]]:
-    yield _meta(HOST, None, "Host")
-    if marks:
-        yield _meta(FINDINGS, None, "Findings")
-        yield _meta(FINDINGS, 1, "findings")
+def _names(trace: Trace) -> Iterator[dict[str, Any]]:
+    yield from _process(HOST, "Host", 0)
     threads = {int(t) for name in ("lines", "ranges", "calls") for t in set(trace[name]["thread"])}
     for thread in sorted(threads):
         which = "main thread" if thread == trace.main_thread else f"thread {thread}"
         for row, kind in enumerate(("lines", "functions", "CUDA calls")):
             yield _meta(HOST, _row(thread, row), f"{which}: {kind}")
-    streams = {
-        (int(device), int(stream))
-        for name in ("kernels", "copies", "memsets")
-        for device, stream in set(trace[name][["device", "stream"]].tolist())
-    }
-    for device in sorted({device for device, _ in streams}):
-        yield _meta(DEVICES + device, None, f"GPU {device}")
-    for device, stream in sorted(streams):
-        yield _meta(DEVICES + device, stream, f"stream {stream}")
+
+
+def _device_names(tracks: Iterable[tuple[int, int, int]]) -> Iterator[dict[str, Any]]:
+    every = sorted(set(tracks))
+    for device in sorted({device for device, _, _ in every}):
+        yield from _process(DEVICES + device, f"GPU {device}", 1 + device)
+    for device, stream, lane in every:
+        name = f"stream {stream}" + (f", at the same time ({lane + 1})" if lane else "")
+        yield _meta(DEVICES + device, _lane(stream, lane), name)
 
 
 def _lines(trace: Trace) -> Iterator[dict[str, Any]]:
@@ -113,7 +136,7 @@ def _calls(trace: Trace, attribution: Attribution) -> Iterator[dict[str, Any]]:
         yield _span(trace, HOST, row, trace.name(name), "cuda call", start, end, args)
 
 
-def _kernels(trace: Trace) -> Iterator[dict[str, Any]]:
+def _kernels(trace: Trace) -> Iterator[Work]:
     for row in trace["kernels"]:
         args = {
             "correlation": int(row["correlation"]),
@@ -122,23 +145,38 @@ def _kernels(trace: Trace) -> Iterator[dict[str, Any]]:
             "registers per thread": int(row["registers"]),
             "shared memory": int(row["shared"]),
         }
-        name = trace.name(int(row["name"]))
-        yield _on_device(trace, row, name, "kernel", args)
+        yield row, trace.name(int(row["name"])), "kernel", args
 
 
-def _copies(trace: Trace) -> Iterator[dict[str, Any]]:
+def _copies(trace: Trace) -> Iterator[Work]:
     for row in trace["copies"]:
         kinds = [MEMORIES.get(int(row[end]), "unknown") for end in ("source", "target")]
         args = {"bytes": int(row["bytes"]), "memory": " -> ".join(kinds)}
         name = f"copy {DIRECTIONS.get(int(row['kind']), 'other')}"
-        yield _on_device(trace, row, name, "copy", args)
+        yield row, name, "copy", args
     for row in trace["memsets"]:
-        yield _on_device(trace, row, "memset", "memset", {"bytes": int(row["bytes"])})
+        yield row, "memset", "memset", {"bytes": int(row["bytes"])}
 
 
-def _on_device(trace: Trace, row: Any, name: str, kind: str, args: Any) -> dict[str, Any]:
-    process, thread = DEVICES + int(row["device"]), int(row["stream"])
-    return _span(trace, process, thread, name, kind, int(row["start"]), int(row["end"]), args)
+def _lanes(rows: Sequence[Any]) -> list[tuple[int, int, int]]:
+    """Device, stream and lane of each piece of work: what overlaps in a stream is put in another
+    lane. Kernels of one CUDA graph do, and so do kernels that start while the last one ends."""
+    found = [(0, 0, 0)] * len(rows)
+    ends: dict[tuple[int, int], list[int]] = {}
+    for index in sorted(range(len(rows)), key=lambda n: int(rows[n]["start"])):
+        row = rows[index]
+        stream = int(row["device"]), int(row["stream"])
+        lanes = ends.setdefault(stream, [])
+        free = (lane for lane, end in enumerate(lanes) if end <= int(row["start"]))
+        lane = next(free, len(lanes))
+        lanes[lane:] = [int(row["end"]), *lanes[lane + 1 :]]
+        found[index] = (*stream, lane)
+    return found
+
+
+def _lane(stream: int, lane: int) -> int:
+    """A track's number: streams have at most `LANES` of them."""
+    return LANES * stream + min(lane, LANES - 1)
 
 
 def _row(thread: int, row: int) -> int:
@@ -166,6 +204,12 @@ def _span(
         "dur": max(0, end - start) / 1000.0,
     }
     return event if args is None else {**event, "args": args}
+
+
+def _process(number: int, name: str, order: int) -> Iterator[dict[str, Any]]:
+    yield _meta(number, None, name)
+    place = {"sort_index": order}
+    yield {"ph": "M", "name": "process_sort_index", "pid": number, "args": place}
 
 
 def _meta(process: int, thread: int | None, name: str) -> dict[str, Any]:

@@ -2,60 +2,74 @@
 
 NVIDIA's Python bindings switch recording on and give the layouts of the records, as NumPy dtypes
 that fit the library they were made for; the records themselves come as bytes (`buffers`) and are
-decoded after the run.
+read and decoded after the run.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import importlib
+import os
 import re
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from . import records
-from .buffers import Buffers
 from .records import Table
-
-LIMIT = 1_500_000
-"""Records of one run; then recording stops."""
 
 WANTED = re.compile(
     r"(cu|cuda)(64)?("
     r"Launch|GraphLaunch|Memcpy|Memset|Malloc|Free|Mem(Alloc|Free|HostAlloc)|HostAlloc"
-    r"|\w*Synchronize|EventQuery|StreamQuery|StreamWaitEvent)"
+    r"|\w*Synchronize|EventQuery|StreamQuery|StreamWaitEvent|ModuleUnload|LibraryUnload)"
 )
 """Calls that are recorded. CuPy asks for the current device some 200 times a step."""
+MISSING = "cupti-python is not installed (pip install 'gpuadvise[cuda13]')"
+LONGEST_NAME = 1 << 16
+"""Bytes of a kernel's name that are read: those of templates have thousands."""
 _VERSION = re.compile(r"(_ptsz|_ptds)?_v\d{4,}$")
 
 
 class CuptiProblem(Exception):
     """CUPTI cannot be used here; the text says why."""
 
+    def __init__(self, text: str, *, other_way: bool = False) -> None:
+        super().__init__(text)
+        self.other_way = other_way
+        """Whether a CUPTI that another library brings may work all the same."""
+
 
 class Cupti:
     """One subscription of this process. CUPTI admits one client at a time."""
 
-    def __init__(self, full: Any) -> None:
-        """``full``: called once, with the reason, when there is no room for more records."""
-        self.full = full
+    def __init__(self) -> None:
+        """Raises CuptiProblem where the bindings, the library or the driver are missing."""
         self.raw: dict[str, list[Table]] = {}
         self.texts: dict[int, str] = {}
         self.count = 0
-        self._stopped = False
+        """Records that were read."""
+        self.dropped = 0
+        """Records that CUPTI had no room for."""
+        self.took_over = False
+        """Whether another client took CUPTI over while this one recorded."""
+        self._recording = False
+        self._read = False
         try:
             self.api = importlib.import_module("cupti.cupti")
         except (ImportError, OSError, RuntimeError) as problem:
-            raise CuptiProblem(f"cupti-python does not load ({_short(problem)})") from None
+            absent = isinstance(problem, ModuleNotFoundError) and problem.name == "cupti"
+            text = MISSING if absent else f"cupti-python does not load ({_short(problem)})"
+            raise CuptiProblem(text, other_way=True) from None
         self._find_layouts()
         try:
             self.clock()  # the bindings load CUPTI's library at their first call
-            self.buffers = Buffers(self._completed)
-        except (OSError, RuntimeError) as problem:
-            raise CuptiProblem(str(problem)) from None
+            # Imported here: without it a program whose Python has no llvmlite still runs.
+            buffers = importlib.import_module("gpuadvise.cudatrace.buffers")
+            self.buffers = buffers.Buffers()
+        except Exception as problem:  # the bindings have their own, undocumented, exceptions
+            raise explain(problem) from None
 
     def clock(self) -> int:
         """CUPTI's clock, nanoseconds."""
@@ -71,28 +85,37 @@ class Cupti:
             for name in _STRUCTURES:
                 api.activity_enable(getattr(api.ActivityKind, name))
         except Exception as problem:  # the bindings have their own, undocumented, exceptions
-            raise CuptiProblem(_explain(problem)) from None
+            raise explain(problem) from None
+        self._recording = True
         self.names = {
             "RUNTIME": _keep_wanted(api.runtime_api_trace_cbid, api.activity_enable_runtime_api),
             "DRIVER": _keep_wanted(api.driver_api_trace_cbid, api.activity_enable_driver_api),
         }
 
-    def stop(self) -> None:
-        """Collect what is still in CUPTI's buffers, and disable recording."""
-        if self._stopped:
+    def pause(self) -> None:
+        """Disable recording; what was recorded stays in CUPTI's buffers."""
+        if not self._recording:
             return
-        self._stopped = True
+        self._recording = False
         api = self.api
         with contextlib.suppress(Exception):  # see ``start``; what was collected so far is kept
-            api.activity_flush_all(1)
             for name in _STRUCTURES:
                 api.activity_disable(getattr(api.ActivityKind, name))
-            api.activity_flush_all(1)
 
-    @property
-    def dropped(self) -> int:
-        """Records that CUPTI had no room for."""
-        return self.buffers.dropped
+    def stop(self) -> None:
+        """Disable recording and read all records, once."""
+        if self._read:
+            return
+        self._read = True
+        for flush_first in (True, False):
+            with contextlib.suppress(Exception):
+                self.api.activity_flush_all(1)  # 1: also buffers that are not full
+            if flush_first:
+                self.pause()
+        self.took_over = self.buffers.missing > 0
+        self.dropped = self.buffers.lost()
+        for data, offsets in self.buffers.records():
+            self._sort(data, offsets)
 
     def _find_layouts(self) -> None:
         """Layout of each kind of record, and which kind of record a number stands for."""
@@ -117,30 +140,32 @@ class Cupti:
             raise CuptiProblem(f"this version of cupti-python has no {prefix} records")
         return max(versions, key=lambda found: int(found[1] or 0))[0]
 
-    def _completed(self, data: bytes, offsets: list[int]) -> None:
-        """A buffer is full, or flushed: sort its records by kind, and read the kernels' names."""
-        where = np.array(offsets, dtype=np.int64)
-        whole = np.frombuffer(data, dtype=np.uint8)
-        numbers = np.frombuffer(data[: len(data) // 4 * 4], dtype=np.int32)[where // 4]
+    def _sort(self, data: Table, offsets: Table) -> None:
+        """Put the records of a buffer into the table of their kind; read the kernels' names."""
+        numbers = data[: len(data) // 4 * 4].view(np.int32)[offsets // 4]
         for number in np.unique(numbers).tolist():
             table = self._kinds.get(number)
             if table is None:
                 continue
             layout = self.layouts[table]
-            rows = whole[where[numbers == number][:, None] + np.arange(layout.itemsize)]
-            records_ = np.ascontiguousarray(rows).view(layout).reshape(-1)
-            self.raw.setdefault(table, []).append(records_)
+            where = offsets[numbers == number]
+            where = where[where + layout.itemsize <= len(data)]
+            rows = data[where[:, None] + np.arange(layout.itemsize)]
+            self.raw.setdefault(table, []).append(rows)
             if table == "kernels":
-                self._read_names(records_)
+                self._read_names(rows.view(layout).reshape(-1))
         self.count += len(offsets)
-        if self.count > LIMIT:
-            self.count = -(1 << 62)
-            self.full(f"{LIMIT} CUDA records were collected")
+
+    def _timed(self, rows: Table) -> Table:
+        """The rows with both times. CUPTI writes 0 for one that it could not take, and a record
+        that another client interrupted has no end yet."""
+        timed = (rows["start"] > 0) & (rows["end"] >= rows["start"])
+        return rows if timed.all() else rows[timed]
 
     def _read_names(self, kernels: Table) -> None:
         for address in np.unique(kernels["name"]).tolist():
             if address not in self.texts:
-                self.texts[address] = _text_at(address & (2**64 - 1))
+                self.texts[address] = text_at(address & (2**64 - 1))
 
     # ------------------------------------------------------------------ tables
     def tables(self) -> tuple[dict[str, Table], list[str]]:
@@ -160,19 +185,51 @@ class Cupti:
         }
         return order, list(names)
 
+    @property
+    def unloaded(self) -> bool:
+        """Whether code was unloaded from the device, with its kernels' names."""
+        calls = self._rows("calls")
+        driver = calls[calls["kind"] == self.api.ActivityKind.DRIVER.value]
+        made = {self.names["DRIVER"].get(call, "") for call in np.unique(driver["cbid"]).tolist()}
+        return any(name.endswith("Unload") for name in made)
+
+    @property
+    def used(self) -> bool:
+        """Whether the program has used CUDA so far."""
+        return bool(self.buffers.taken)
+
+    @property
+    def room(self) -> tuple[str, int] | None:
+        """Why there was no room for further records, and since when; None as long as there is."""
+        full: tuple[str, int] | None = self.buffers.full
+        return full
+
+    def devices(self) -> dict[str, dict[str, Any]]:
+        """Number of each device that the program could use -> how the driver names it."""
+        found = {}
+        for row in self._rows("devices"):
+            identity = uuid.UUID(bytes=bytes(row["uuid"].tolist()))
+            found[str(int(row["id"]))] = {
+                "uuid": f"GPU-{identity}",
+                "mig": bool(row["is_mig_enabled"]),
+            }
+        return found
+
     def _rows(self, kind: str) -> Table:
-        parts = self.raw.get(kind, [])
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=self.layouts[kind])
+        parts, layout = self.raw.get(kind, []), self.layouts[kind]
+        if not parts:
+            return np.zeros(0, dtype=layout)
+        return np.concatenate(parts).view(layout).reshape(-1)  # as bytes: NumPy copies them faster
 
     def _plain(self, kind: str, dtype: np.dtype[Any], renamed: Mapping[str, str]) -> Table:
-        rows = self._rows(kind)
+        rows = self._timed(self._rows(kind))
         table = np.zeros(len(rows), dtype=dtype)
         for name in dtype.names or ():
             table[name] = rows[renamed.get(name, _SAME.get(name, name))]
         return table
 
     def _calls(self, names: dict[str, int]) -> Table:
-        rows = self._rows("calls")
+        rows = self._timed(self._rows("calls"))
         table = np.zeros(len(rows), dtype=records.CALLS)
         for name, field in (
             ("start", "start"),
@@ -182,16 +239,16 @@ class Cupti:
         ):
             table[name] = rows[field]
         kinds = {self.api.ActivityKind[k].value: k for k in ("RUNTIME", "DRIVER")}
-        pairs = rows[["kind", "cbid"]].tolist()
-        index = {
-            pair: names.setdefault(self.names[kinds[pair[0]]].get(pair[1], "?"), len(names))
-            for pair in dict.fromkeys(pairs)
-        }
-        table["name"] = [index[pair] for pair in pairs]
+        # One number for both, which sorts faster than pairs.
+        pairs = rows["kind"].astype(np.int64) << 32 | rows["cbid"]
+        found, where = np.unique(pairs, return_inverse=True)
+        calls = [self.names[kinds[n >> 32]].get(n & 0xFFFFFFFF, "?") for n in found.tolist()]
+        numbers = [names.setdefault(name, len(names)) for name in calls]
+        table["name"] = np.array(numbers, dtype=np.int32)[where]
         return table
 
     def _kernels(self, names: dict[str, int]) -> Table:
-        rows = self._rows("kernels")
+        rows = self._timed(self._rows("kernels"))
         table = np.zeros(len(rows), dtype=records.KERNELS)
         for name in ("start", "end"):
             table[name] = rows[name]
@@ -202,12 +259,10 @@ class Cupti:
             table["block"][:, position] = rows[f"block_{axis}"]
         table["registers"] = rows["registers_per_thread"]
         table["shared"] = rows["static_shared_memory"] + rows["dynamic_shared_memory"]
-        addresses = rows["name"].tolist()
-        index = {
-            a: names.setdefault(readable(self.texts.get(a, "?")), len(names))
-            for a in dict.fromkeys(addresses)
-        }
-        table["name"] = [index[a] for a in addresses]
+        addresses, where = np.unique(rows["name"], return_inverse=True)
+        texts = [readable(self.texts.get(address, "?")) for address in addresses.tolist()]
+        numbers = [names.setdefault(text, len(names)) for text in texts]
+        table["name"] = np.array(numbers, dtype=np.int32)[where]
         return table
 
     def _copies(self) -> Table:
@@ -236,6 +291,7 @@ _STRUCTURES: Mapping[str, tuple[str, str]] = {
     "MEMSET": ("ActivityMemset", "memsets"),
     "SYNCHRONIZATION": ("ActivitySynchronization", "syncs"),
     "MEMORY2": ("ActivityMemory", "memory"),
+    "DEVICE": ("ActivityDevice", "devices"),
 }
 """Kind of record -> structure that CUPTI writes, table it belongs to."""
 _SAME = {"correlation": "correlation_id"}
@@ -262,8 +318,22 @@ def _keep_wanted(calls: Any, enable: Any) -> dict[int, str]:
     return kept
 
 
-def _text_at(address: int) -> str:
-    return ctypes.string_at(address).decode("utf-8", "replace") if address else "?"
+def text_at(address: int) -> str:
+    """The C string at an address of this process; ``"?"`` where no memory is.
+
+    Records hold pointers to names that CUPTI keeps; reading them as a file cannot crash.
+    """
+    try:
+        memory = os.open("/proc/self/mem", os.O_RDONLY)
+    except OSError:
+        return "?"
+    found = b""
+    with contextlib.suppress(OSError, OverflowError):  # the memory ends there
+        while address and b"\0" not in found and len(found) < LONGEST_NAME:
+            found += os.pread(memory, 256, address + len(found))
+    os.close(memory)
+    text = found.partition(b"\0")[0].decode("utf-8", "replace")
+    return text if text.isprintable() and text else "?"
 
 
 def readable(symbol: str) -> str:
@@ -285,13 +355,33 @@ def readable(symbol: str) -> str:
     return "::".join(parts) or symbol
 
 
-def _explain(problem: Exception) -> str:
+def explain(problem: Exception) -> CuptiProblem:
+    """One line on why CUPTI does not record here."""
     text = _short(problem)
-    if "MULTIPLE_SUBSCRIBERS" in text or "ALREADY" in text:
-        return "another profiler already uses CUPTI in this process"
-    if "NOT_COMPATIBLE" in text or "INSUFFICIENT" in text or "VIRTUALIZED" in text:
-        return f"CUPTI does not work with this driver ({text})"
-    return f"CUPTI refused ({text})"
+    if "libcuda" in text:
+        return CuptiProblem("there is no NVIDIA driver on this machine (libcuda.so.1 is missing)")
+    for words, meaning in _REFUSALS.items():
+        if any(word in text for word in words):
+            return CuptiProblem(meaning)
+    if any(word in text for word in _DRIVERS):
+        meaning = f"the NVIDIA driver is too old for this CUPTI ({text})"
+        return CuptiProblem(meaning, other_way=True)
+    if "llvmlite" in text or "libcupti" in text:
+        return CuptiProblem(f"a library is missing ({text})", other_way=True)
+    return CuptiProblem(f"CUPTI refused ({text})")
+
+
+_REFUSALS: Mapping[tuple[str, ...], str] = {
+    ("MULTIPLE_SUBSCRIBERS", "status 39"): (
+        "another profiler (nsys, ncu, a debugger) already uses CUPTI for this process"
+    ),
+    ("INSUFFICIENT_PRIVILEGES", "status 35"): (
+        "this user may not record GPU activity (the driver restricts profiling to administrators)"
+    ),
+    ("VIRTUALIZED", "status 37"): "CUPTI does not work on this virtual GPU",
+}
+"""Words of the bindings' exception, or CUPTI's status -> what that means."""
+_DRIVERS = ("NOT_COMPATIBLE", "driver is supported", "CUPTI_ERROR_OLD", "status 36")
 
 
 def _short(problem: BaseException) -> str:

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..gpumodel import GpuWork, LineWork
+from ..gpumodel import GpuWork, LineWork, PlaceTime
 from ..model import Source, Target
 from ..observe.sandbox import Sandbox
+from ..report.gpu import device_words
 from .attribute import attribute
 from .traced import trace_run
 
@@ -23,7 +24,7 @@ def uses_gpu(sources: Iterable[Source]) -> bool:
 
 def _imported(source: Source) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -47,12 +48,14 @@ def gather(
         notes.append(f"no utilisation, power or clocks of the GPU: {traced.samples.missing}")
     if traced.trace is None:
         said = "; ".join(traced.notes) or "nothing was recorded"
-        return None, (f"GPU work was not traced: {said}; what the rules say of it is not measured",)
+        untraced = f"GPU work was not traced: {said}; what the rules say of it is not measured"
+        seen = (f"NVML alone saw: {device_words(device)}" for device in traced.samples.devices)
+        return None, (untraced, *seen)
     found = attribute(traced.trace)
     if not len(traced.trace["calls"]):
         return None, tuple(notes)
     if traced.trace.window is not None:
-        notes.append(f"GPU tracing stopped before the script did: {traced.trace.window}")
+        notes.append(f"GPU work was not traced to the script's end: {traced.trace.window}")
     work = GpuWork(
         lines=found.lines,
         coverage=found.coverage,
@@ -60,16 +63,46 @@ def gather(
         traced=traced.run.wall,
         devices=traced.samples.devices,
         notes=tuple(notes),
+        times=found.times,
     )
     return work, tuple(notes)
 
 
 def by_line(work: GpuWork | None, file: Path) -> Mapping[int, LineWork] | None:
-    """The work of one file's lines; of a line in two functions the busier is kept."""
+    """The work of one file's lines; of a line in two functions the busier is kept.
+
+    Lines of functions that made no CUDA call are there with their time alone: what the GPU waits
+    for may be the line that makes the next batch.
+    """
     if work is None:
         return None
     found: dict[int, LineWork] = {}
     for line in work.lines:  # the busiest first
         if line.place is not None and Path(line.place.file) == file:
             found.setdefault(line.place.line, line)
+    for time in work.times:
+        if Path(time.place.file) == file and time.place.function != "<module>":
+            found.setdefault(time.place.line, _host_alone(time))
     return found
+
+
+def _host_alone(time: PlaceTime) -> LineWork:
+    return LineWork(
+        place=time.place,
+        host=time.seconds,
+        calls=0,
+        api=0.0,
+        kernels=0,
+        gpu=0.0,
+        kernel_time=0.0,
+        names={},
+        copies=(),
+        syncs=0,
+        sync_wait=0.0,
+        copy_waits=0,
+        copy_wait=0.0,
+        allocations=0,
+        frees=0,
+        memory_api=0.0,
+        idle=0.0,
+    )

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import types
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Any
 
 LIMIT = 4_000_000
@@ -30,18 +30,32 @@ class LineClock:
     method = "lines"
 
     def __init__(
-        self, files: Collection[str], clock: Callable[[], int], full: Callable[[str], None]
+        self,
+        files: Collection[str],
+        clock: Callable[[], int],
+        full: Callable[[str], None],
+        look: Callable[[], None] | None = None,
     ) -> None:
-        """``full`` is called, once, with the reason when there is no room for more events."""
+        """``full`` is called, once, with the reason when there is no room for more events.
+
+        ``look`` is called now and then, from the script's threads.
+        """
         self.files = frozenset(files)
         self.clock = clock
         self.full = full
+        self.look = look
         self.codes: dict[int, types.CodeType] = {}
+        """By `id`, which events name them by."""
         self.lines: dict[int, array.array[int]] = {}
+        """Thread -> time, code and line of its events, one after the other."""
         self.ranges: dict[int, array.array[int]] = {}
+        """Thread -> time, code, and 1 for entering or 0 for leaving."""
         self._known: dict[str, bool] = {}
         self._tool: int | None = None
-        self._push: dict[int, Callable[[tuple[int, int, int]], None]] = {}
+        # Not by ``get_ident``: a new thread may get the number of one that has ended.
+        self._own = threading.local()
+        self.natives: dict[int, int] = {}
+        """Python's number of each thread -> the operating system's, of the last that had it."""
         self._room = LIMIT
 
     # ------------------------------------------------------------------ events
@@ -101,10 +115,13 @@ class LineClock:
     # ---------------------------------------------------------------- handlers
     def _line(self) -> Callable[[types.CodeType, int], Any]:
         """The line handler, with all it needs in its cells: it is called at every line."""
-        clock, pushes, ident, new = self.clock, self._push, threading.get_ident, self._new_thread
+        clock, own, new = self.clock, self._own, self._new_thread
 
         def on_line(code: types.CodeType, line: int) -> None:
-            push = pushes.get(ident()) or new()
+            try:
+                push = own.push
+            except AttributeError:
+                push = new()
             push((clock(), id(code), line))
 
         return on_line
@@ -112,7 +129,8 @@ class LineClock:
     def _new_thread(self) -> Callable[[tuple[int, int, int]], None]:
         """The recording function of the thread that calls."""
         native = threading.get_native_id()
-        # An ended thread's ident may be used again; the events go on in its own table then.
+        self.natives[threading.get_ident()] = native
+        # The system uses its numbers again as well, for threads that come after one another.
         stream = self.lines.setdefault(native, array.array("Q"))
         extend, left = stream.extend, [_CHECK_EVERY]
 
@@ -123,20 +141,28 @@ class LineClock:
                 left[0] = _CHECK_EVERY
                 self._check()
 
-        self._push[threading.get_ident()] = push
+        self._own.push = push
         return push
 
     def _check(self) -> None:
-        taken = sum(len(stream) for stream in self.lines.values()) // 3
+        if self.look is not None:
+            self.look()
+        taken = sum(map(len, list(self.lines.values()))) // 3  # threads may be added meanwhile
         if taken >= self._room:
-            self._room = sys.maxsize
-            self.full(f"{taken} line events were recorded")
+            self._close(f"{taken} line events were recorded")
+
+    def _close(self, reason: str) -> None:
+        self._room = sys.maxsize
+        self.full(reason)
 
     def _mark(self, code: types.CodeType, enter: int) -> None:
         native = threading.get_native_id()
         stream = self.ranges.setdefault(native, array.array("Q"))
-        if len(stream) < 3 * LIMIT // 4:
-            stream.extend((self.clock(), id(code), enter))
+        if len(stream) >= 3 * LIMIT // 4:
+            if self._room < sys.maxsize:
+                self._close(f"{len(stream) // 3} entries and exits of functions were recorded")
+            return
+        stream.extend((self.clock(), id(code), enter))
 
     def _on_start(self, code: types.CodeType, offset: int) -> Any:
         if id(code) not in self.codes:
@@ -149,7 +175,7 @@ class LineClock:
     def _on_resume(self, code: types.CodeType, offset: int) -> None:
         self._mark(code, 1)
         frame = sys._getframe(1)
-        push = self._push.get(threading.get_ident()) or self._new_thread()
+        push = getattr(self._own, "push", None) or self._new_thread()
         push((self.clock(), id(code), frame.f_lineno or code.co_firstlineno))
 
     def _on_leave(self, code: types.CodeType, offset: int, value: object) -> None:
@@ -161,23 +187,5 @@ class LineClock:
             caller = caller.f_back
         if caller is None or caller.f_lineno is None:
             return
-        push = self._push.get(threading.get_ident()) or self._new_thread()
+        push = getattr(self._own, "push", None) or self._new_thread()
         push((self.clock(), id(caller.f_code), caller.f_lineno))
-
-    # ----------------------------------------------------------------- results
-    def events(self) -> Iterator[tuple[int, int, types.CodeType, int]]:
-        """Thread, time, code and line of every line event, thread by thread."""
-        for thread, stream in self.lines.items():
-            yield from self._decode(thread, stream)
-
-    def function_events(self) -> Iterator[tuple[int, int, types.CodeType, int]]:
-        """Thread, time, code, and 1 for entering or 0 for leaving."""
-        for thread, stream in self.ranges.items():
-            yield from self._decode(thread, stream)
-
-    def _decode(
-        self, thread: int, stream: array.array[int]
-    ) -> Iterator[tuple[int, int, types.CodeType, int]]:
-        items = iter(stream)
-        for time, code, value in zip(items, items, items, strict=False):
-            yield thread, time, self.codes[code], value

@@ -157,7 +157,7 @@ def save(trace: Trace, path: Path) -> None:
     }
     document = np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8)
     with path.open("wb") as stream:
-        np.savez_compressed(stream, allow_pickle=False, texts=document, **dict(trace.tables))
+        np.savez(stream, allow_pickle=False, texts=document, **dict(trace.tables))
 
 
 def load(path: Path) -> Trace:

@@ -10,9 +10,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..model import Machine, RunResult, Source, Target
+from ..model import Advice, Machine, RunResult, Source, Target
 from ..report import words
-from ..report.gpu import device_words, line_view
+from ..report.gpu import advice_view, counted, device_words, line_view
 from ..report.layout import Hanging, bullet, labelled, paragraph
 from .attribute import Attribution
 from .records import Trace
@@ -39,6 +39,8 @@ class TraceReport:
     samples: Samples
     sources: dict[Path, Source] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    findings: tuple[Advice, ...] = ()
+    """Mistakes in GPU code, named by the rules; nothing of them was tried."""
 
     @property
     def overhead(self) -> float | None:
@@ -62,6 +64,7 @@ def _sections(report: TraceReport, console: Console, tables: bool) -> Iterator[R
     if trace is not None and work is not None:
         yield Text("GPU work by line", style="bold underline")
         yield from _by_line(report, trace, work)
+        yield from _findings(report)
         if tables:
             for summary in summaries(trace):
                 yield from _summary(summary, console.width)
@@ -98,6 +101,16 @@ def _by_line(report: TraceReport, trace: Trace, work: Attribution) -> Iterator[R
     if rest > 0:
         yield paragraph(f"{rest} other line{'s' * (rest > 1)} with little GPU work")
         yield Text()
+
+
+def _findings(report: TraceReport) -> Iterator[RenderableType]:
+    """What the rules name; the full journey tries what can be rewritten."""
+    if not report.findings:
+        return
+    count = counted(len(report.findings), "mistake")
+    yield Text(f"Findings: {count}, nothing of which was tried", style="bold underline")
+    for advice in report.findings:
+        yield from advice_view(report, advice)
 
 
 # ------------------------------------------------------------------ summaries

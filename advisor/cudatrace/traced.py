@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,10 +12,15 @@ from ..model import RunResult, Stopped, Target
 from ..observe.plan import RunPlan, plan_to_json
 from ..observe.sandbox import Sandbox
 from ..observe.userfiles import user_files
+from ..report.words import run_end
+from .clients import outer_profiler
+from .devices import worked_on
 from .records import Trace, load
 from .sampling import Sampler, Samples
 
 SESSION = "gpuadvise.cudatrace.session"
+GRACE = 15.0
+"""Seconds that a stopped run has for writing down what it recorded."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ def trace_run(
 ) -> TracedRun:
     """Run the program once in the sandbox, recording CUDA work and lines.
 
-    ``limit``: wall seconds after which the run is stopped; what it had recorded by then is lost.
+    ``limit``: wall seconds after which the run is asked to end; it then writes what it recorded.
     Raises nothing of the program's.
     """
     out = box.own / "trace.npz"
@@ -54,13 +60,24 @@ def trace_run(
     config.write_text(json.dumps(plan_to_json(plan)), encoding="utf-8")
     runner = Path(__file__).parent.with_name("observe") / "runner.py"
     with Sampler() as sampler:
-        run = box.run([target.python, str(runner), str(config), SESSION], limit=limit, stdin=stdin)
+        command = [target.python, str(runner), str(config), SESSION]
+        run = box.run(command, limit=limit, stdin=stdin, grace=GRACE)
     trace, notes = _read(box, out)
     if isinstance(run.end, Stopped):
-        # CUPTI may hand a buffer over in a thread of its own, which then waits for Python's lock,
-        # while the thread that has it waits for CUPTI's: seen where a thread of the script ends.
         notes = (f"the traced run was stopped after {run.end.limit:g} s", *notes)
-    return TracedRun(run, trace, sampler.samples(), notes)
+    elif not run.ok:
+        notes = (*notes, _failure(run))
+    if trace is None and (outer := outer_profiler(os.environ)):
+        notes = (outer,)  # whatever else went wrong, this comes first
+    samples, of_devices = worked_on(sampler.samples(), trace)
+    return TracedRun(run, trace, samples, (*notes, *of_devices))
+
+
+def _failure(run: RunResult) -> str:
+    """The bare run went well: the recorder takes device memory of its own, for one."""
+    lines = (run.stderr or b"").decode("utf-8", "replace").strip().splitlines()
+    last = f": {lines[-1].strip()[:200]}" if lines else ""
+    return f"under the recorder, the script {run_end(run.end)}{last}"
 
 
 def _read(box: Sandbox, out: Path) -> tuple[Trace | None, tuple[str, ...]]:

@@ -31,6 +31,8 @@ class Sampled(Protocol):
     @property
     def samples(self) -> int: ...
     @property
+    def by(self) -> str: ...
+    @property
     def partial(self) -> bool: ...
     @property
     def notes(self) -> tuple[str, ...]: ...
@@ -85,9 +87,11 @@ def merge(
         by_scope.setdefault(scope, []).append(_line(program, scope, time))
     if sampled is not None and sampled.functions:
         functions = tuple(_named(program, f) for f in sampled.functions)
-        method = "scalene (functions) and line_profiler (lines)"
-        if sampled.samples == 0:
+        method = f"{sampled.by} (functions) and line_profiler (lines)"
+        if sampled.samples == 0 and sampled.by == "scalene":
             method = "line_profiler"
+        if sampled.by != "scalene" and (measured is None or not measured.lines):
+            method = sampled.by
     else:
         functions = _functions_from_lines(by_scope)
         method = "line_profiler"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ..loopnest.ir import Nest
@@ -53,7 +54,26 @@ def regions(
                     chain.append(_region(program, scope, loop, site, share, len(chain), seen))
             if chain:
                 chains.append(tuple(chain))
+    known_regions = [region for chain in chains for region in chain]
+    chains = [
+        tuple(replace(r, inside=_inside(program, r, known_regions)) for r in chain)
+        for chain in chains
+    ]
     return tuple(sorted(chains, key=lambda chain: -chain[0].share))
+
+
+def _inside(program: Program, region: Region, known: list[Region]) -> tuple[Region, ...]:
+    """Regions of the loops in a loop, and in the functions that it calls."""
+    scope = program.named(region.site.file, region.site.qualname, region.loop.lineno)
+    called = frozenset() if scope is None else program.called_in(scope, *region.lines)
+    functions = {callee.node for callee in called}
+    return tuple(
+        other
+        for other in known
+        if other.source is region.source
+        and (_contains(region.loop, other.loop) or other.function in functions)
+        and other.loop is not region.loop
+    )
 
 
 def _paths(scope: Scope, shares: Shares, min_share: float) -> list[list[tuple[Loop, float]]]:

@@ -23,7 +23,7 @@ def raising_statement(sources: Iterable[Source]) -> Refusal | None:
     looked at.
     """
     for source in sources:
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Call) and _raises(node):
                 return Refusal(
                     f"{ast.unparse(node)} turns NumPy's warnings into exceptions: the loop stops "

@@ -9,15 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..codegen import ast_tools as tools
 from ..gpumodel import LineWork
 from ..model import Region, Source
 from ..report.gpu import line_words
 
-NOT_MEASURED = (
-    "not measured: this needs an NVIDIA GPU, and cupti-python or PyTorch's profiler beside it"
-)
+NOT_MEASURED = "that needs an NVIDIA GPU, and cupti-python or PyTorch's profiler beside it"
 
 
 def meaning(source: Source, node: ast.expr) -> str | None:
@@ -36,6 +35,7 @@ def meaning(source: Source, node: ast.expr) -> str | None:
     return target
 
 
+@lru_cache(maxsize=8)
 def _imports(tree: ast.Module) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -111,7 +111,8 @@ def evidence(region: Region, lines: Iterable[int], kinds: Iterable[str] = ()) ->
     """What the trace says of these lines; ``kinds``: of which a sentence must speak to be shown."""
     if region.gpu is None:
         return Evidence(NOT_MEASURED, False, None)
-    found = [region.gpu[line] for line in sorted(set(lines)) if line in region.gpu]
+    known = region.gpu
+    found = [known[line] for line in sorted(set(lines)) if line in known and _on_gpu(known[line])]
     wanted = tuple(kinds)
     sentences = [
         sentence
@@ -122,6 +123,11 @@ def evidence(region: Region, lines: Iterable[int], kinds: Iterable[str] = ()) ->
     if not sentences:
         return Evidence("the trace saw no such work at this line", True, 0.0)
     return Evidence("; ".join(sentences), True, sum(_cost(work) for work in found))
+
+
+def _on_gpu(work: LineWork) -> bool:
+    """Not a line of which only the time is known."""
+    return bool(work.calls or work.kernels or work.gpu or work.api or work.copies or work.names)
 
 
 def _cost(work: LineWork) -> float:

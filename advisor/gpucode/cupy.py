@@ -74,10 +74,13 @@ class Types:
         scope: Scope,
         given: Mapping[str, Value] | None = None,
         depth: int = 0,
+        module: Types | None = None,
     ) -> None:
+        """``module``: the top of the file, where its values are being settled through calls."""
         self.source = source
         self.scope = scope
         self.depth = depth
+        self.module = self if isinstance(scope, ast.Module) else module
         self.names: dict[str, Value | None] = {}
         self._parameters = parameters(scope)
         self._given = dict(given or {})
@@ -161,6 +164,8 @@ class Types:
         # a name of the module: what it is there, if nothing else ever binds it
         if tools.bound_names(self.source).get(name, 0) != 1:
             return OTHER
+        if self.module is not None:  # not settled yet: the next pass knows more
+            return self.module.names.get(name, OTHER)
         return module_types(self.source).names.get(name) or OTHER
 
     def _compare(self, node: ast.Compare) -> Value | None:
@@ -238,7 +243,7 @@ class Types:
         if bound is None or self.depth >= DEPTH:
             return None
         given = {name: self.of(argument) for name, argument in bound.items()}
-        return Types(self.source, function, given, self.depth + 1)
+        return Types(self.source, function, given, self.depth + 1, self.module)
 
     def _cupy(self, node: ast.Call, name: str) -> Value | None:
         if name in ("asarray", "array", "asanyarray") and node.args:
@@ -335,7 +340,7 @@ class Types:
 @lru_cache(maxsize=8)
 def _foreign(source: Source) -> bool:
     """Whether the file uses objects that decide themselves what arithmetic with an array gives."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [alias.name for alias in node.names]
             names.append(getattr(node, "module", None) or "")

@@ -62,9 +62,7 @@ def objection(region: Region, *names: str) -> Refusal | None:
         return Refusal("the loop is an elif", loop.lineno)
     if (reader := tools.reads_frames(source.tree)) is not None:
         return Refusal(f"{reader.id} sees every variable", reader.lineno)
-    if any(
-        isinstance(n, ast.Import | ast.ImportFrom) and _threads(n) for n in ast.walk(source.tree)
-    ):
+    if any(isinstance(n, ast.Import | ast.ImportFrom) and _threads(n) for n in source.nodes):
         # another thread may change an array while the loop runs
         return Refusal("the program runs threads", loop.lineno)
     if (queue := _queues(source)) is not None:
@@ -113,7 +111,7 @@ def seen_at(region: Region, nodes: list[ast.AST], *kinds: str) -> Evidence | Non
 
 def _queues(source: Source) -> ast.expr | None:
     """Where the file makes a stream or chooses a device, beyond waiting for the current one."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.Attribute | ast.Name):
             continue
         called = meaning(source, node) or ""
@@ -150,7 +148,7 @@ def _arguments(function: ast.FunctionDef) -> set[str]:
 
 def imports_cupy(source: Source) -> bool:
     """Whether the file works with CuPy."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import) and any(a.name.startswith("cupy") for a in node.names):
             return True
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cupy"):

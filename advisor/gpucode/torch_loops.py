@@ -55,7 +55,7 @@ def only_known_imports(source: Source) -> bool:
     CuPy or an extension may work on a stream of its own, or read memory by its address;
     another thread may wait for the same device.
     """
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             roots = {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

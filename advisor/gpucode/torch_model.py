@@ -142,7 +142,7 @@ def models_changed(source: Source) -> ast.AST | None:
     found = next(uses(source, *_TAMPERING), None)
     if found is not None:
         return found
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
             own = isinstance(node.value, ast.Name) and node.value.id == "self"
             setting = isinstance(node, ast.Attribute) and meaning(source, node) is not None

@@ -103,7 +103,7 @@ def forward_of(node: ast.ClassDef) -> ast.FunctionDef | None:
 def uses(source: Source, *attributes: str) -> Iterator[ast.AST]:
     """Nodes of the whole file that mention one of these attributes, names or keywords."""
     wanted = frozenset(attributes)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         match node:
             case ast.Attribute(attr=name) | ast.Name(id=name) | ast.keyword(arg=str(name)):
                 if name in wanted:

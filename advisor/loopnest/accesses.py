@@ -159,12 +159,13 @@ def scalar_reads(statement: Stmt) -> frozenset[str]:
 
 
 @dataclass
-class _Exposure:
+class Exposure:
     """Forward walk of a loop body: which scalars may be read before they are assigned."""
 
     exposed: dict[str, int] = field(default_factory=dict)
 
     def read(self, expr: Expr, defined: frozenset[str] | None) -> None:
+        """Look at an expression; None: it is never reached."""
         if defined is None:
             return
         for inner in walk(expr):
@@ -180,6 +181,7 @@ class _Exposure:
         return defined
 
     def statement(self, node: Stmt, defined: frozenset[str] | None) -> frozenset[str] | None:
+        """Names assigned for certain after the statement; None where its end is not reached."""
         for expr in expressions(node):
             self.read(expr, defined)
         match node:
@@ -218,6 +220,13 @@ def _meet(one: frozenset[str] | None, two: frozenset[str] | None) -> frozenset[s
     return one & two
 
 
+def exposed_scalars(body: tuple[Stmt, ...]) -> frozenset[str]:
+    """Scalars that the statements may read before they assign them."""
+    exposure = Exposure()
+    exposure.block(body, frozenset())
+    return frozenset(exposure.exposed)
+
+
 def scalar_roles(nest: Nest, loop: For | While) -> Roles:
     """Classify the scalars assigned in a loop's body, the loop's own index left out."""
     written: dict[str, int] = {}
@@ -227,7 +236,7 @@ def scalar_roles(nest: Nest, loop: For | While) -> Roles:
                 written.setdefault(name, line)
             case _:
                 pass
-    exposure = _Exposure()
+    exposure = Exposure()
     own = frozenset((loop.index,)) if isinstance(loop, For) else frozenset()
     if isinstance(loop, While):
         exposure.read(loop.test, frozenset())

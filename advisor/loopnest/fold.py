@@ -21,9 +21,11 @@ from .ir import (
     Load,
     Scalar,
     Select,
+    Sum,
     Unary,
     UserCall,
     Var,
+    children,
     walk,
 )
 
@@ -75,6 +77,9 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     def visit(node: Expr) -> Expr:
         if isinstance(node, Var) and node.name in values:
             return values[node.name]
+        if isinstance(node, Sum) and node.indices & values.keys():
+            inner = {name: e for name, e in values.items() if name not in node.indices}
+            return substitute(node, inner)
         return fold_one(map_children(node, visit))
 
     return visit(expr)
@@ -100,6 +105,10 @@ def map_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return replace(expr, test=change(test), then=change(then), orelse=change(orelse))
         case Call(args=args):
             return replace(expr, args=tuple(change(e) for e in args))
+        case Sum(loops=loops, body=body):
+            ends = ((loop, change(loop.start), change(loop.stop)) for loop in loops)
+            around = tuple(replace(loop, start=low, stop=high) for loop, low, high in ends)
+            return replace(expr, loops=around, body=change(body))
         case UserCall(args=args):
             return replace(expr, args=tuple(change(e) if isinstance(e, Expr) else e for e in args))
         case _:
@@ -182,8 +191,12 @@ def _fold_bool(expr: Bool) -> Expr:
 
 
 def reads(expr: Expr) -> frozenset[str]:
-    """The scalars an expression reads."""
-    return frozenset(e.name for e in walk(expr) if isinstance(e, Var))
+    """The scalars an expression reads; indices of sums are none."""
+    parts = tuple(walk(expr))
+    if not any(isinstance(part, Sum) for part in parts):
+        return frozenset(part.name for part in parts if isinstance(part, Var))
+    below = frozenset[str]().union(*map(reads, children(expr)))
+    return below - expr.indices if isinstance(expr, Sum) else below
 
 
 def loads(expr: Expr) -> tuple[Load, ...]:

@@ -165,6 +165,23 @@ class Call(Expr):
 
 
 @dataclass(frozen=True)
+class Sum(Expr):
+    """The terms of all iterations of ``loops``, added up in any order.
+
+    Lowering never makes one: a back end that may reassociate puts it in the place of a loop. The
+    loops have no body, and none of their bounds depends on the index of another one.
+    """
+
+    loops: tuple[For, ...]
+    body: Expr
+
+    @property
+    def indices(self) -> frozenset[str]:
+        """The names that have a value inside the sum only."""
+        return frozenset(loop.index for loop in self.loops)
+
+
+@dataclass(frozen=True)
 class UserCall(Expr):
     """A call of a helper that was not inlined: numba can compile it along, NumPy cannot use it.
 
@@ -384,6 +401,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (test, then, orelse)
         case Call(args=args):
             return args
+        case Sum(loops=loops, body=body):
+            return (*(end for loop in loops for end in (loop.start, loop.stop)), body)
         case UserCall(args=args):
             return tuple(a for a in args if isinstance(a, Expr))
         case _:

@@ -124,6 +124,7 @@ class _Lowered:
         )
         state.reset_heads()
         state.trust_trips = self.trips
+        state.whole = self.loop
         state.element_types, state.presumption = {}, PY_INT
         for _ in range(_PASSES):
             try:

@@ -64,6 +64,8 @@ class DomainLowering(ProductLowering):
     """Steps that must be proved positive, with a line."""
     trust_trips: bool
     """Rely on loops running at least once, where they were seen to."""
+    whole: ast.For | ast.While
+    """The statement that is lowered."""
 
     def relied_to_run(self, domain: Domain, line: int) -> bool:
         """Whether the loop ran at every entry, which becomes a condition; second attempt only."""

@@ -117,7 +117,9 @@ class ExpressionLowering(ArrayLowering):
             case Private(types=types, defined=defined, entry=entry):
                 assert path is not None
                 if not defined:
-                    raise Stop(f"{text} may be read before it is assigned", line)
+                    stop = Stop(f"{text} may be read before it is assigned", line)
+                    stop.unsettled = True
+                    raise stop
                 kind = self.joined(types, text, line)
                 if entry:
                     info = self.observation.values.get(path)

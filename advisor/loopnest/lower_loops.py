@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from .bindings import Env, LoopContext, Private, Stop, merge_envs
+from .bindings import Binding, Env, LoopContext, Private, Stop, merge_envs
 from .fold import loads, measures, reads
 from .ir import (
     Const,
@@ -66,12 +66,29 @@ class LoopLowering(DomainLowering):
         context = self.last_context
         ran = merge_envs([after, *context.continues, *context.breaks])
         self.env = merge_envs([entry, ran])
-        if domain.runs or (_unsettled(self.env, ran) and self.relied_to_run(domain, line)):
+        hangs = _unsettled(self.env, ran) or self.needed_after(node, self.env, ran)
+        if domain.runs or (hangs and self.relied_to_run(domain, line)):
             self.env = ran
         loop = For(
             line, node, index, domain.start, domain.stop, domain.step, tuple(body), domain.values
         )
         return [*before, loop]
+
+    def needed_after(self, node: ast.For, skipped: Env | None, ran: Env | None) -> bool:
+        """Whether a name that only an iteration assigns is read outside the loop."""
+        if skipped is None or ran is None or not self.trust_trips:
+            return False
+        inside = {id(n) for n in ast.walk(node)}
+        read = {
+            self.key(n.id)
+            for n in ast.walk(self.whole)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside
+        }
+        return any(
+            isinstance(bound, Private) and bound.defined and not _is_defined(skipped.get(name))
+            for name, bound in ran.items()
+            if name in read
+        )
 
     def bounds_fixed(self, domain: Domain, node: ast.For) -> tuple[Domain, list[Stmt]]:
         """Python evaluates the bounds once: keep them where the body changes what they read."""
@@ -200,6 +217,10 @@ class LoopLowering(DomainLowering):
         return body, after
 
     last_context: LoopContext
+
+
+def _is_defined(bound: Binding | None) -> bool:
+    return isinstance(bound, Private) and bound.defined
 
 
 def _unsettled(skipped: Env | None, ran: Env | None) -> bool:

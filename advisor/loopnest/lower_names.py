@@ -203,7 +203,9 @@ class NameLowering:
             return f"the {info.kind} {path} holds rows of different lengths, or one row twice"
         if info.element is None:
             return f"the {info.kind} {path} was empty at the loop's entry"
-        return f"the {info.kind} {path} holds {described(info.element)}"
+        mixed = info.element.kind == "mixed"
+        held = "elements of different types" if mixed else described(info.element)
+        return f"the {info.kind} {path} holds {held}"
 
     @staticmethod
     def how_to_element(info: ValueInfo) -> str | None:
@@ -211,7 +213,7 @@ class NameLowering:
         if info.kind == "list" and not info.regular:
             return "make all rows equally long, or use a flat array and offsets"
         if info.element is not None and info.element.kind == "mixed":
-            return "store one type only: 0.0 instead of 0"
+            return "store one type only: 0.0 instead of 0, columns in lists of their own"
         return None
 
     def module_constant(self, path: str, line: int) -> Const | None:

@@ -62,8 +62,36 @@ class Subscripts:
                     return None
                 distance = found
         if distance is None:
+            distance = self._pinned(one, two, loop)
+        if distance is None:
             return ANY
         return distance if self._possible(distance, loop) else None
+
+    def _pinned(self, one: Access, two: Access, loop: For) -> int | None:
+        """The distance where one axis fixes the first iteration, and another the second.
+
+        ``cov[j, i]`` and ``cov[i, j]``: the first meets the second only where both j are i.
+        """
+        values: list[list[Affine]] = [[], []]
+        changing = self.inside(loop)
+        for left, right in zip(one.index, two.index, strict=True):
+            forms = affine(left, self.facts.definitions), affine(right, self.facts.definitions)
+            if forms[0] is None or forms[1] is None:
+                continue
+            sides = (left, forms[0], one.statement), (right, forms[1], two.statement)
+            if not all(self._not_negative(*side) for side in sides):
+                continue
+            for at, form, other in ((0, forms[0], forms[1]), (1, forms[1], forms[0])):
+                symbols = (form.symbols | other.symbols) - {loop.index}
+                if form.coefficient(loop.index) != 1 or other.coefficient(loop.index) != 0:
+                    continue
+                if symbols.isdisjoint(changing):
+                    values[at].append(self.facts.canonical(other - form.without({loop.index})))
+        for first in values[0]:
+            for second in values[1]:
+                if (second - first).is_const:
+                    return (second - first).const
+        return None
 
     def _possible(self, distance: int, loop: For) -> bool:
         """Whether two iterations can be that far apart."""

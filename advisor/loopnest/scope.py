@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from ..model import Source
 
 Literal = bool | int | float | complex
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_STARRED = frozenset({"math", "cmath", "random", "itertools", "numpy"})
+"""Modules of which ``from module import *`` binds names that are known without looking."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -188,11 +191,11 @@ class Module:
     @cached_property
     def _dynamic(self) -> bool:
         """Whether the module writes its globals in ways that the text does not show."""
-        for node in ast.walk(self.source.tree):
+        for node in self.source.nodes:
             match node:
                 case ast.Name(id="globals" | "exec" | "vars" | "setattr"):
                     return True
-                case ast.ImportFrom(names=names) if any(a.name == "*" for a in names):
+                case ast.ImportFrom(names=[ast.alias(name="*")]) if _starred(node) is None:
                     return True
         return False
 
@@ -245,6 +248,8 @@ class Module:
                             found[alias.asname] = alias.name
                         elif "." not in alias.name:
                             found[alias.name] = alias.name
+                case ast.ImportFrom(module=str() as module, names=[ast.alias(name="*")]):
+                    found.update((name, f"{module}.{name}") for name in _starred(node) or ())
                 case ast.ImportFrom(module=str() as module, names=names, level=0):
                     for alias in names:
                         found[alias.asname or alias.name] = f"{module}.{alias.name}"
@@ -264,16 +269,14 @@ class Module:
     @cached_property
     def nodes(self) -> frozenset[int]:
         """Identities of all function definitions in this file."""
-        return frozenset(
-            id(n) for n in ast.walk(self.source.tree) if isinstance(n, ast.FunctionDef)
-        )
+        return frozenset(id(n) for n in self.source.nodes if isinstance(n, ast.FunctionDef))
 
     @cached_property
     def identifiers(self) -> frozenset[str]:
         """Every name and parameter in the file: invented names keep clear of them."""
         return frozenset(
             n.id if isinstance(n, ast.Name) else n.arg
-            for n in ast.walk(self.source.tree)
+            for n in self.source.nodes
             if isinstance(n, ast.Name | ast.arg)
         )
 
@@ -281,7 +284,7 @@ class Module:
     def computed_attributes(self) -> frozenset[str]:
         """Names that are methods or properties of some class here: not plain attributes."""
         found: set[str] = set()
-        for node in ast.walk(self.source.tree):
+        for node in self.source.nodes:
             if isinstance(node, ast.ClassDef):
                 found.update(
                     s.name
@@ -311,11 +314,26 @@ def _bound_by(node: ast.AST) -> Iterable[str]:
             return (name,)
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return (name,)
+        case ast.ImportFrom(names=[ast.alias(name="*")]):
+            return _starred(node) or ()
         case ast.Import(names=names) | ast.ImportFrom(names=names):
             return tuple((a.asname or a.name).split(".")[0] for a in names)
         case ast.ExceptHandler(name=str() as name):
             return (name,)
     return ()
+
+
+def _starred(node: ast.ImportFrom) -> tuple[str, ...] | None:
+    """The names that ``from math import *`` binds; None where only running it would tell."""
+    known = node.level == 0 and node.module in _STARRED
+    return _exported(str(node.module)) if known else None
+
+
+@cache
+def _exported(module: str) -> tuple[str, ...]:
+    found = importlib.import_module(module)
+    names = getattr(found, "__all__", None) or [n for n in vars(found) if not n.startswith("_")]
+    return tuple(names)
 
 
 def _frozen(node: ast.expr) -> bool:

@@ -91,7 +91,8 @@ def observe_lines(
         limit=None if limit is None else limit + GRACE,
         stdin=stdin,
     )
-    return replace(read_records(box, out, result.end, limit), run=result)
+    found = read_records(box, out, result.end, limit)
+    return replace(found, run=replace(result, end=found.ended))
 
 
 def make_plan(

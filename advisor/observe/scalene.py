@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..model import FunctionTime, LineTime, RunResult, Stopped, Target
+from ..model import Exited, FunctionTime, Killed, LineTime, RunResult, Stopped, Target
 from .sandbox import Sandbox
 
 INTERVAL = 0.01
@@ -51,6 +51,8 @@ class ScaleneResult:
     notes: tuple[str, ...] = ()
     libraries: tuple[FunctionTime, ...] = ()
     """Functions of files that are not the user's: shown, never rewritten."""
+    by: str = "scalene"
+    """What the shares come from, in words for the report."""
 
 
 EMPTY = ScaleneResult((), (), 0, 0.0, False)
@@ -160,7 +162,15 @@ def _crashed(result: RunResult) -> bool:
 def _last_line(result: RunResult) -> str:
     lines = (result.stderr or b"").decode("utf-8", "replace").strip().splitlines()
     plain = [line for line in lines if not line.startswith(("Scalene", "  to ", "By default"))]
-    return plain[-1][:200] if plain else str(result.end)
+    if plain:
+        return plain[-1][:200]
+    match result.end:
+        case Stopped(limit=limit):
+            return f"stopped after {limit:.3g} s"
+        case Killed(signal=number):
+            return f"killed by signal {number}"
+        case Exited(code=code):
+            return f"it ended with status {code}"
 
 
 # ------------------------------------------------------------ reading it

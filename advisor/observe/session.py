@@ -135,9 +135,20 @@ class Session:
 
         os._exit = _exit
         # An interval timer survives exec, its handler does not: it would kill the new program.
-        sys.addaudithook(lambda event, args: self.write("exec") if event == "os.exec" else None)
+        # No audit hook: line timing is switched on and off by audited calls, and a tick that comes
+        # while a hook runs inside one of them cannot switch.
+        os.execv, os.execve = self._replacing(os.execv), self._replacing(os.execve)
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._terminated)
+
+    def _replacing(self, function: Callable[..., NoReturn]) -> Callable[..., NoReturn]:
+        """One of the two calls that all of ``os.exec*`` end in, with the records written first."""
+
+        def replace_process(*args: Any, **kwargs: Any) -> NoReturn:
+            self.write("exec")
+            function(*args, **kwargs)
+
+        return replace_process
 
 
 # -------------------------------------------------------------------- running

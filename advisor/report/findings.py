@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ..conditions import turn
 from ..model import Basis, Condition, Finding, NotFaster, Refused, Report, Trial, Verdict, Verified
 from ..patch import PatchError, apply_edits, file_diff
 from ..registry import names
@@ -44,7 +45,21 @@ def finding_view(number: int, finding: Finding, report: Report, verbose: bool) -
     if others := [trial for trial in finding.others if trial is not shown]:
         heading = "Others tried:" if shown else "Tried:"
         parts += [Text(heading, style="bold"), _trials(others, verbose)]
+    if (other := turn(finding, report.runs)) is not None:
+        parts.append(paragraph(words.turned(other, other.trial.candidate.rule)))
+    if _gpu_lost(finding):
+        sweep = words.command(report.target, "crossover")
+        parts.append(paragraph(f"From which problem size on a GPU pays: {sweep}"))
     return Group(*parts, Text())
+
+
+def _gpu_lost(finding: Finding) -> bool:
+    """A rewrite for a GPU is right, and another one is better at this size."""
+    return any(
+        trial.candidate.match.needs & {"cupy", "cuda"}
+        and isinstance(trial.region_verdict, Verified | NotFaster)
+        for trial in finding.others
+    )
 
 
 def _bound(finding: Finding) -> str:
@@ -89,8 +104,8 @@ def _offered(trial: Trial, root: Path, verbose: bool) -> Iterator[RenderableType
 def _verdict(value: Verdict) -> tuple[str | Text, ...]:
     text = Text(words.verdict(value), style=words.verdict_style(value))
     match value:
-        case Verified(speedup=ratio) if words.times(ratio):
-            return text, words.times(ratio)
+        case Verified() | NotFaster() if words.runs(value):
+            return text, words.runs(value)
         case _:
             return (text,)
 

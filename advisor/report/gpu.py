@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from ..gpumodel import CopyWork, DeviceSamples, GpuWork, LineWork
-from ..model import Advice, Report, Source
+from ..model import Advice, Report, Source, Target
 from . import words
 from .code import python_lines
 from .layout import Hanging, bullet, labelled, paragraph
@@ -34,7 +35,21 @@ def gpu_view(report: Report, work: GpuWork) -> Iterator[RenderableType]:
         yield from line_view(line, work.span, report.sources, report.target.cwd)
 
 
-def advice_view(report: Report, advice: Advice) -> Iterator[RenderableType]:
+class Shown(Protocol):
+    """What a finding's view needs of the report that it is in."""
+
+    @property
+    def sources(self) -> Mapping[Path, Source]:
+        """The program's files."""
+
+    @property
+    def target(self) -> Target:
+        """The program."""
+
+
+def advice_view(
+    report: Shown, advice: Advice, *, evidence: bool = True
+) -> Iterator[RenderableType]:
     """One mistake: where, what, what it costs, what to write instead."""
     mistake = advice.mistake
     file = advice.region.source.path
@@ -44,7 +59,8 @@ def advice_view(report: Report, advice: Advice) -> Iterator[RenderableType]:
     if code:
         yield Hanging(Text("    "), python_lines(code)[0], 8)
     label = "measured" if mistake.measured else "not measured"
-    yield bullet(f"{label}: {mistake.evidence}")
+    if evidence:
+        yield bullet(f"{label}: {mistake.evidence}")
     yield bullet(mistake.remedy)
     yield Text()
 
@@ -52,14 +68,19 @@ def advice_view(report: Report, advice: Advice) -> Iterator[RenderableType]:
 def device_words(device: DeviceSamples) -> str:
     """One line on a GPU during the run."""
     clocks = [s.clock for s in device.samples if s.clock]
-    heat = max((s.temperature for s in device.samples), default=0)
-    parts = [
-        device.name,
-        f"mean utilisation {device.mean_use:.0f} % (NVML, {len(device.samples)} samples)",
-        f"memory in use up to {words.size(device.peak_memory)} of {words.size(device.memory)}",
-    ]
-    if device.peak_power:
-        parts.append(f"up to {device.peak_power:.0f} W, {heat} degrees C")
+    heat = max((s.temperature for s in device.samples if s.temperature is not None), default=None)
+    parts = [device.name]
+    if not device.samples:
+        return f"{device.name}: the run was too short for a sample of NVML's"
+    if device.mean_use is not None:
+        count = f"NVML, {counted(len(device.samples), 'sample')}"
+        parts.append(f"mean utilisation {device.mean_use:.0f} % ({count})")
+    if device.peak_memory is not None:
+        most = f"{words.size(device.peak_memory)} of {words.size(device.memory)}"
+        parts.append(f"memory in use up to {most}")
+    if device.peak_power is not None:
+        degrees = "" if heat is None else f", {heat} degrees C"
+        parts.append(f"up to {device.peak_power:.0f} W{degrees}")
     if clocks:
         parts.append(f"SM clock {min(clocks)}-{max(clocks)} MHz")
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""The report as JSON, schema version 1, and back.
+"""The report as JSON, schema version 2, and back.
 
 A region is stored as the place of its loop; reading finds the loop in the stored source text and
 lowers it again, so that a report that was read can be rendered like one that was just made.
@@ -27,10 +27,10 @@ from .codec import (
     encode_fields,
 )
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 """Changes when a reader of the old form would misread the new one; keys may be added."""
 
-_AST_FIELDS = frozenset({"source", "loop", "function", "nest", "functions", "gpu"})
+_AST_FIELDS = frozenset({"source", "loop", "function", "nest", "functions", "gpu", "inside"})
 
 
 def to_json(report: Report) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _encode_region(region: Region, sources: Mapping[Path, Source]) -> Json:
 def _encode_helpers(region: Region, sources: Mapping[Path, Source]) -> dict[str, Any]:
     """Where the helpers are defined; those in files that the report does not hold are dropped."""
     known = {region.source.path: region.source, **sources}
-    homes = {id(node): path for path, source in known.items() for node in ast.walk(source.tree)}
+    homes = {id(node): path for path, source in known.items() for node in source.nodes}
     return {
         name: {"file": str(homes[id(node)]), "line": node.lineno}
         for name, node in region.functions.items()
@@ -169,6 +169,7 @@ def _decode_region(data: Any, sources: Mapping[Path, Source]) -> Region:
         "observation": observation,
         "functions": functions,
         "gpu": None,  # the report has it for all lines
+        "inside": (),
         "nest": refusal or _lowered(loop, source, function, observation, functions),
     }
     region = decode_fields(data, Region, {}, "region", given)
@@ -193,7 +194,7 @@ def _lowered(
 
 
 def _node_at(source: Source, place: tuple[int, int | None], kind: Any) -> Any:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if (
             isinstance(node, kind)
             and node.lineno == place[0]

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from ..conditions import turn
 from ..model import Finding, Outcome, Report, Verified
 from . import words
 from .findings import finding_view, refused_view
@@ -54,6 +55,23 @@ def render(
         console.print(last, soft_wrap=True)
 
 
+def render_unmeasured(report: Report, console: Console) -> None:
+    """What the text of a GPU program shows that could not run: no share and no cost is known."""
+    number = len(report.advice)
+    console.print()
+    console.print(_heading("Mistakes in GPU code, from the text alone"))
+    for advice in report.advice:
+        for part in advice_view(report, advice, evidence=False):
+            console.print(part)
+    named = f"{number} mistake{'s' * (number > 1)} in GPU code named"
+    console.print(
+        paragraph(
+            f"{named}, not measured: run gpuadvise where the script runs, with an NVIDIA GPU, to "
+            "see what they cost and to have them rewritten"
+        )
+    )
+
+
 def next_command(report: Report, applied: Sequence[Path] = ()) -> str | None:
     """What to type next; None if there is nothing useful to type."""
     if applied:
@@ -64,9 +82,17 @@ def next_command(report: Report, applied: Sequence[Path] = ()) -> str | None:
         case Outcome.NOTHING:
             if any(_only_unsafe(finding) for finding in report.findings):
                 return words.command(report.target, "--unsafe")
+            if more := _more_runs(report):
+                return words.command(report.target, "--runs", str(more))
             return words.command(report.target, "--verbose") if report.refused else None
         case Outcome.SCRIPT_FAILED:
             return None
+
+
+def _more_runs(report: Report) -> int | None:
+    """The number of runs from which on something would be offered; None if there is none."""
+    turns = [found for f in report.findings if (found := turn(f, report.runs)) is not None]
+    return min((found.runs for found in turns if found.runs > 1), default=None)
 
 
 def _only_unsafe(finding: Finding) -> bool:
@@ -141,13 +167,13 @@ def _conclusion(report: Report, verbose: bool) -> Iterator[RenderableType]:
         verdict = report.script_verdict
         text = Text(words.verdict(verdict), style=words.verdict_style(verdict))
         if isinstance(verdict, Verified):
-            if words.times(verdict.speedup):
-                text.append(f": {words.times(verdict.speedup)}", style="not bold")
+            if words.runs(verdict):
+                text.append(f": {words.runs(verdict)}", style="not bold")
             yield paragraph(text)
             yield paragraph(f"compared {words.states(verdict)}: {words.error_size(verdict.error)}")
-            if verdict.first_call >= 0.0005:
-                later = words.seconds(verdict.first_call)
-                yield paragraph(f"later runs find the compiled code and take {later} less")
+            if verdict.later is not None:
+                later = words.speedup(verdict.later)
+                yield paragraph(f"later runs, which find the compiled code: {later}")
             if verbose and words.usage(verdict.speedup):
                 yield paragraph(words.usage(verdict.speedup))
         else:

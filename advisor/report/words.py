@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import assert_never
 
+from ..conditions import Turn
 from ..model import (
     Condition,
     Crashed,
@@ -53,6 +54,20 @@ def times(ratio: Ratio) -> str:
     if not ratio.original or not ratio.candidate:
         return ""
     return f"{seconds(median(ratio.original))} -> {seconds(median(ratio.candidate))}"
+
+
+def deciding(value: Verified | NotFaster) -> str:
+    """The speed-up that counts: of a first run, or of all the runs the user will make."""
+    text = speedup(value.deciding)
+    return text if value.over is None else f"{text} in the mean of all runs"
+
+
+def runs(value: Verified | NotFaster) -> str:
+    """``"7.23 s -> 649 ms"``, and where later runs differ what they take as well."""
+    first = times(value.speedup)
+    if not first or value.later is None:
+        return first
+    return f"first run {first}, later runs {seconds(median(value.later.candidate))}"
 
 
 def usage(ratio: Ratio) -> str:
@@ -202,12 +217,12 @@ def run_end(end: RunEnd) -> str:
 def verdict(value: Verdict) -> str:
     """The verdict in one sentence without a full stop."""
     match value:
-        case Verified(speedup=ratio):
-            return f"verified, {speedup(ratio)}"
+        case Verified():
+            return f"verified, {deciding(value)}"
         case Mismatch(what=what):
             return f"rejected, the result differs: {what}"
-        case NotFaster(speedup=ratio, threshold=threshold):
-            return f"equal, but no gain: {speedup(ratio)}, wanted {threshold:g}x"
+        case NotFaster(threshold=threshold):
+            return f"equal, but no gain: {deciding(value)}, wanted {threshold:g}x"
         case Inconclusive(why=why) if why.startswith("not tried"):
             return f"unverified, {why}"
         case Inconclusive(why=why):
@@ -235,6 +250,17 @@ def verdict_style(value: Verdict) -> str:
             return "bold magenta"
         case _:
             assert_never(value)
+
+
+def turned(found: Turn, rule: str) -> str:
+    """What would win under other conditions, and by how much."""
+    rival, now = found.rival, found.incumbent
+    if found.runs == 1:
+        return (
+            f"For a single run {rule} would win: {seconds(rival.first)}, not {seconds(now.first)}"
+        )
+    took = f"later runs take {seconds(rival.later)}, not {seconds(now.later)}"
+    return f"With --runs {found.runs} or more {rule} would win: {took}"
 
 
 def states(value: Verified) -> str:

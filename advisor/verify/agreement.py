@@ -21,7 +21,7 @@ from ..model import (
     Verified,
 )
 from .files import Loose, WrittenFiles, compare_file, same_names
-from .output import Mask, comparable_errors, difference, mask_between
+from .output import Mask, comparable_errors, difference, mask_between, without_silenced
 from .tolerance import REASSOCIATED_FACTOR, larger
 
 EPS = 2.0**-52
@@ -43,6 +43,10 @@ class Goal:
     """One run decides where the gain is clear: a longer trial follows, of several rewrites."""
     expected: float | None = None
     """Predicted wall seconds of the rewrite; None: unknown, at most the original's."""
+    silenced: tuple[str, ...] = ()
+    """Warnings about speed that may go away; see `Match.silenced`."""
+    runs: int = 1
+    """How often the user will run the script: later runs find what the first one compiled."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +110,14 @@ class Reference:
         for name, mine, other, errors in texts:
             mask = Mask()
             if errors:
-                mine, other = comparable_errors(mine), comparable_errors(other)
+                other = comparable_errors(other)
+                mine = without_silenced(comparable_errors(mine), other, goal.silenced)
             if mine != other:
                 skewed = self.skewed()
                 again = (skewed.stderr if errors else skewed.stdout) or b""
-                mask = mask_between(mine, comparable_errors(again) if errors else again)
+                if errors:
+                    again = without_silenced(comparable_errors(again), other, goal.silenced)
+                mask = mask_between(mine, again)
             problem = difference(mine, other, mask, name)
             loose = _loose(goal)
             if problem and loose and not difference(mine, other, mask, name, loose.relative):

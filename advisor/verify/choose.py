@@ -18,6 +18,7 @@ from ..model import (
     Candidate,
     Finding,
     Inconclusive,
+    Mismatch,
     Refusal,
     Refused,
     Region,
@@ -27,9 +28,12 @@ from ..model import (
     Verified,
 )
 from .compose import SLACK, Composer, Whole, overlap
+from .devices import missing
+from .mending import complementary, mend
+from .runs import over
 from .script import ScriptTrials
 from .server import StateServer
-from .trying import OUT_OF_TIME, Progress, Trying
+from .trying import IMPORTING, OUT_OF_TIME, Progress, Trying
 
 WHOLE_SCRIPTS = 2
 """Candidates of one hot place that are run as whole scripts."""
@@ -68,13 +72,15 @@ def choose(
     min_speedup: float = 1.1,
     deadline: Deadline,
     unsafe: bool = False,
+    runs: int = 1,
     progress: Progress = lambda text: None,
 ) -> Chosen:
     """Try all candidates, and pick those that together make the whole script fastest.
 
     ``bare_wall``: seconds of the user's own run. ``deadline`` bounds all trials; what it leaves
     untried is Inconclusive, and the result is marked partial. ``unsafe``: also try candidates
-    whose ledger holds something assumed, or observed without a guard.
+    whose ledger holds something assumed, or observed without a guard. ``runs``: how often the user
+    will run the script; what is offered gains in the mean of so many runs.
     """
     trying = Trying(
         server,
@@ -84,6 +90,7 @@ def choose(
         deadline=deadline,
         unsafe=unsafe,
         progress=progress,
+        runs=runs,
     )
     return _Choice(trying).run(candidates)
 
@@ -97,7 +104,8 @@ class _Choice:
 
     def run(self, candidates: Sequence[Candidate]) -> Chosen:
         tried: list[list[Trial]] = []
-        grouped = places([c for c in candidates if self._admit(c)])
+        parts, rivals = complementary([c for c in candidates if self._admit(c)])
+        grouped = places(rivals)
         admitted = [candidate for place in grouped for candidate in place]
         self.several = any(
             not overlap(one.region, other.region) for one, other in combinations(admitted, 2)
@@ -112,6 +120,11 @@ class _Choice:
             tried.append(self._race(race))
         composer = Composer(self.trying, several=self.several)
         whole = composer.run([trial for place in tried for trial in place])
+        if parts:
+            mended = mend(composer, parts, whole)
+            composer.last |= mended.verdicts
+            whole = (mended.whole and composer.settled(mended.whole)) or whole
+            tried = _regrouped([*rivals, *parts], [*mended.trials, *(t for p in tried for t in p)])
         return Chosen(
             findings=tuple(self._findings(tried, whole, composer)),
             patched=whole.patched if whole else {},
@@ -172,14 +185,17 @@ class _Choice:
         self, candidate: Candidate, before: Sequence[Trial], elsewhere: Sequence[Trial]
     ) -> Trial | None:
         """A trial that is not worth its time, with the reason; None if it is."""
+        absent = missing(candidate)
+        if absent is not None:
+            return Trial(candidate, Unavailable(absent))
         bare = self.trying.bare_wall
-        if "numba" in candidate.match.needs and bare < COMPILER:
+        if "numba" in candidate.match.needs and bare < self._in_the_mean(COMPILER):
             why = f"not tried: the whole script takes {bare:.2g} s, starting a compiler longer"
             return Trial(candidate, Inconclusive(why))
         rival = _rival(candidate, before, compiled=not self.several)
         if rival is not None and isinstance(rival.region_verdict, Verified):
             steady = self.trying.inside(candidate.region) / rival.region_verdict.speedup.value
-            if steady < WORTH_COMPILING:
+            if steady < self._in_the_mean(WORTH_COMPILING):
                 rule = rival.candidate.rule
                 left = f"not tried: with {rule}, this loop takes only {steady:.2g} s in all"
                 return Trial(candidate, Inconclusive(left))
@@ -192,17 +208,27 @@ class _Choice:
             return Trial(candidate, OUT_OF_TIME)
         return None
 
+    def _in_the_mean(self, seconds: float) -> float:
+        """What a first run spends on a compiler, in the mean of the user's runs."""
+        return over(self.trying.runs, seconds, min(seconds, IMPORTING))
+
     # ---------------------------------------------------------------- whole scripts
     def _race(self, place: list[Trial]) -> list[Trial]:
         """Run the most promising candidates of one hot place as whole scripts."""
-        runnable = [t for t in place if isinstance(t.region_verdict, Verified | Unavailable)]
+        runnable = [
+            t
+            for t in place
+            if isinstance(t.region_verdict, Verified | Unavailable) and not missing(t.candidate)
+        ]
         runnable.sort(key=lambda t: t.predicted_script_seconds or float("inf"))
         done: dict[int, Trial] = {}
         run: list[Trial] = []
         for trial in runnable:
             # Two inner loops of one refused outer loop are no rivals: both may win.
             rivals = [t for t in run if overlap(t.candidate.region, trial.candidate.region)]
-            if len(rivals) >= WHOLE_SCRIPTS or not self._worth_it(trial, rivals):
+            # One that printed other digits takes no place: the exact one comes after it.
+            standing = [t for t in rivals if not isinstance(t.script_verdict, Mismatch)]
+            if len(standing) >= WHOLE_SCRIPTS or not self._worth_it(trial, rivals):
                 continue
             proved = self.trying.on_states(trial.candidate, full=True)
             if isinstance(proved.region_verdict, Verified | Unavailable):
@@ -238,6 +264,12 @@ def places(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
     return [sorted(group, key=lambda c: "numba" in c.match.needs) for group in groups]
 
 
+def _regrouped(candidates: Sequence[Candidate], trials: Sequence[Trial]) -> list[list[Trial]]:
+    """All trials by hot place."""
+    known = {trial.candidate.id: trial for trial in trials}
+    return [[known[candidate.id] for candidate in place] for place in places(candidates)]
+
+
 def _rival(candidate: Candidate, before: Sequence[Trial], *, compiled: bool) -> Trial | None:
     """A verified rewrite of the same loop, tried before a compiled one; None if there is none.
 
@@ -256,7 +288,7 @@ def _rival(candidate: Candidate, before: Sequence[Trial], *, compiled: bool) -> 
 def _quickest(trials: Sequence[Trial]) -> float | None:
     """Median wall seconds of the fastest verified script so far."""
     walls = [
-        median(t.script_verdict.speedup.candidate)
+        median(t.script_verdict.deciding.candidate)
         for t in trials
         if isinstance(t.script_verdict, Verified)
     ]

@@ -81,6 +81,11 @@ def compare(
     return Same(replace(walk.error, numbers=walk.floats_seen), walk.summary())
 
 
+def in_later_call(comparison: Different | Incomparable) -> Different | Incomparable:
+    """What is said where only a second call of one process differs."""
+    return replace(comparison, what=f"in a second call of one process, {comparison.what}")
+
+
 _WORDS = {
     "r": "an object",
     "c": "builtins.complex",

@@ -53,10 +53,13 @@ class Whole:
 
     @property
     def wall(self) -> float:
-        """Median wall seconds of the rewritten script; infinite if it was not verified."""
+        """Median wall seconds of the rewritten script; infinite if it was not verified.
+
+        Under the user's conditions: of a first run, or of all of their runs in the mean.
+        """
         if not isinstance(self.verdict, Verified):
             return float("inf")
-        return median(self.verdict.speedup.candidate)
+        return median(self.verdict.deciding.candidate)
 
 
 class Composer:
@@ -78,13 +81,13 @@ class Composer:
         whole = self._extend(whole, tried) if whole is not None else None
         if whole is None or not isinstance(whole.verdict, Verified):
             return None
-        settled = self._settled(whole)
+        settled = self.settled(whole)
         if settled is None and len(whole.trials) > 1 and _passed(whole.trials[0]):
             # What is not sure together may be so alone.
-            settled = self._settled(self._together(whole.trials[:1]))
+            settled = self.settled(self.together(whole.trials[:1]))
         return settled
 
-    def _settled(self, whole: Whole) -> Whole | None:
+    def settled(self, whole: Whole) -> Whole | None:
         """With the last word on it; None if that is against it."""
         if not isinstance(whole.verdict, Verified):
             return None
@@ -102,15 +105,15 @@ class Composer:
     # ------------------------------------------------------------------ winners
     def _winners(self, winners: list[Trial]) -> Whole | None:
         """Rewrites that are faster alone, together; the best set of them if they clash."""
-        alone = self._together(winners[:1])
+        alone = self.together(winners[:1])
         if len(winners) == 1:
             return alone
-        whole = self._together(winners)
-        if _wrong(whole.verdict):
+        whole = self.together(winners)
+        if wrong(whole.verdict):
             chosen = self._without_clashes(winners, whole)
             if len(chosen) < 2:
                 return alone
-            whole = self._together(chosen)
+            whole = self.together(chosen)
         if _pays(alone, whole):
             return whole
         if ran_out(whole.verdict):
@@ -120,7 +123,7 @@ class Composer:
 
     def _one_by_one(self, whole: Whole, more: Sequence[Trial]) -> Whole:
         for trial in more:
-            larger = self._together([*whole.trials, trial])
+            larger = self.together([*whole.trials, trial])
             if _pays(whole, larger):
                 whole = larger
             else:
@@ -132,7 +135,7 @@ class Composer:
         known = {tuple(range(len(winners))): reason(whole.verdict)}
 
         def problem(chosen: tuple[int, ...]) -> str | None:
-            return known.get(chosen) or self._problem([winners[k] for k in chosen])
+            return known.get(chosen) or self.problem([winners[k] for k in chosen])
 
         weights = [max(1e-9, 1.0 - 1.0 / _gain(trial)) for trial in winners]
         try:
@@ -157,13 +160,15 @@ class Composer:
                 )
         return [winners[k] for k in sorted(kept)]
 
-    def _problem(self, trials: Sequence[Trial]) -> str | None:
+    def problem(self, trials: Sequence[Trial]) -> str | None:
+        """Why these are wrong together, by one whole run; None if they are right."""
         try:
             patched = patch_of(trials)
         except PatchError as problem:
             return str(problem)
         wrong = self.trying.problem(patched, trials)
-        return wrong or self.trying.clash_on_states(trials, patched)[0]
+        replayed = [t for t in trials if t.candidate.saves is None]
+        return wrong or self.trying.clash_on_states(replayed, patched)[0]
 
     # ---------------------------------------------------------------- additions
     def _jointly(self, tried: Sequence[Trial]) -> Whole | None:
@@ -175,7 +180,7 @@ class Composer:
         left = self.trying.bare_wall - saved
         if left > 0.0 and self.trying.bare_wall / left < SLACK * self.trying.min_speedup:
             return None
-        whole = self._together(trials)
+        whole = self.together(trials)
         return whole if isinstance(whole.verdict, Verified) else None
 
     def _provable(self, trials: Iterable[Trial]) -> list[Trial]:
@@ -197,10 +202,10 @@ class Composer:
             if self._saving(trial, whole.trials) < MARGINAL * whole.wall:
                 continue
             for proved in self._provable([trial]):
-                more = self._together([*whole.trials, proved])
+                more = self.together([*whole.trials, proved])
                 if isinstance(whole.verdict, Verified) and _adds(whole.verdict, more.verdict):
                     whole = more
-                elif _wrong(more.verdict):
+                elif wrong(more.verdict):
                     self.reasons[trial.candidate.id] = reason(more.verdict)
         return whole
 
@@ -210,7 +215,7 @@ class Composer:
             trial
             for trial in tried
             # What failed as a whole script fails here too; NotFaster may have been Amdahl's doing.
-            if not _wrong(trial.script_verdict)
+            if not wrong(trial.script_verdict)
             and isinstance(trial.region_verdict, Verified)
             and trial.region_verdict.speedup.low > 1.0
             and self._saving(trial, present) > 0.0
@@ -224,13 +229,14 @@ class Composer:
             return 0.0
         loaded = frozenset[str]().union(*(t.candidate.match.needs for t in present))
         shared = bool(trial.candidate.match.needs & loaded - {"numpy"})
-        first = verdict.first_call * (SHARED_IMPORT if shared else 1.0)
+        alone = self.trying.start_up(trial.candidate, verdict.first_call)
+        first = alone * (SHARED_IMPORT if shared else 1.0)
         return self.trying.inside(trial.candidate.region) * (1.0 - 1.0 / verdict.speedup.value) - (
             first
         )
 
     # ----------------------------------------------------------------- together
-    def _together(self, trials: Sequence[Trial]) -> Whole:
+    def together(self, trials: Sequence[Trial]) -> Whole:
         """The whole script with exactly the text that these rewrites make."""
         try:
             patched = patch_of(trials)
@@ -242,7 +248,9 @@ class Composer:
         self.trying.progress(f"{len(trials)} rewrites together")
         verdict = self.trying.judge(patched, trials)
         if isinstance(verdict, Verified):
-            clash, compared = self.trying.clash_on_states(trials, patched)
+            # Held states know nothing of a GPU: what mends its work is compared in whole runs.
+            replayed = [t for t in trials if t.candidate.saves is None]
+            clash, compared = self.trying.clash_on_states(replayed, patched)
             if clash is not None:
                 verdict = Mismatch(f"on a state of the program: {clash}")
             elif nothing_compared(verdict) and compared < len(trials):
@@ -284,10 +292,10 @@ def _passed(trial: Trial) -> bool:
 
 def _gain(trial: Trial) -> float:
     verdict = trial.script_verdict
-    return verdict.speedup.value if isinstance(verdict, Verified) else 0.0
+    return verdict.deciding.value if isinstance(verdict, Verified) else 0.0
 
 
-def _wrong(verdict: Verdict | None) -> bool:
+def wrong(verdict: Verdict | None) -> bool:
     """Not right together, or not possible together; neither slow nor out of time."""
     match verdict:
         case Mismatch() | Crashed() | TimedOut():
@@ -309,7 +317,7 @@ def _saved(trial: Trial) -> float:
     """Seconds of the script that a rewrite saves alone, as measured."""
     if not isinstance(trial.script_verdict, Verified):
         return 0.0
-    speedup = trial.script_verdict.speedup
+    speedup = trial.script_verdict.deciding
     return median(speedup.original) - median(speedup.candidate)
 
 
@@ -317,4 +325,4 @@ def _adds(before: Verified, after: Verdict) -> bool:
     """The larger set of rewrites is faster than the smaller one, beyond the noise."""
     if not isinstance(after, Verified):
         return False
-    return timing.ratio(before.speedup.candidate, after.speedup.candidate).low > 1.0
+    return timing.ratio(before.deciding.candidate, after.deciding.candidate).low > 1.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from math import isfinite
@@ -340,6 +340,7 @@ def _short(line: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 _PLACE = re.compile(rb'(File ".*?", line |[^\s:]+\.py:)\d+')
 
 
@@ -350,3 +351,22 @@ def comparable_errors(stderr: bytes) -> bytes:
     """
     text = _PLACE.sub(rb"\g<1>0", stderr)
     return b"".join(k for k in text.splitlines(keepends=True) if not k.startswith(b"  "))
+
+
+def without_silenced(stderr: bytes, candidate: bytes, silenced: Iterable[str]) -> bytes:
+    """Standard error of the original without warnings that a rewrite may make go away.
+
+    Only lines that begin, after their place, as one of ``silenced`` says, and only as many as the
+    candidate does not write: it may write fewer of them, never another one or one more.
+    """
+    beginnings = [re.compile(rb"\S.*?\.py:\d+: " + re.escape(text.encode())) for text in silenced]
+    if not beginnings:
+        return stderr
+    still = Counter(candidate.splitlines(keepends=True))
+    kept = []
+    for line in stderr.splitlines(keepends=True):
+        still[line] -= 1
+        plain = _COLOUR.sub(b"", line)
+        if still[line] >= 0 or not any(beginning.match(plain) for beginning in beginnings):
+            kept.append(line)
+    return b"".join(kept)

@@ -8,20 +8,26 @@ types and sharing, dealt out in turn: whenever time runs out, some of every kind
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import combinations, islice, zip_longest
+from itertools import combinations, cycle, islice, zip_longest
 from typing import Any
 
 from . import perturb_forms as forms
 from . import perturb_values as values
-from .perturb_aims import AIMED_FIRST, aims, apply_aim, in_words
+from .perturb_aims import aims, apply_aim, in_words
 from .perturb_sizes import DOUBLED_LIMIT, LARGE, Scheme, resize
-from .perturb_slots import Inputs, Slot
+from .perturb_slots import Inputs, Slot, kind_of
 
 SEED = 20_260
 MAX_PAIRS = 6
 """Pairs of inputs that are made to share memory."""
+MAX_BOTH = 42
+"""Pairs of a type and values."""
+TELLING_FORMS = ("float64", "list", "int64", "array", "float32", "uint8", "tuple")
+TELLING_VALUES = ("tenths", "thresholds", "sparse", "mixed sizes", "bytes", "halves")
+"""As many names as have no divisor in common: every pair has its turn."""
 COUNT = 16
 """Whole numbers above this that are no extents may be numbers of steps: 1000 -> 3."""
 
@@ -33,8 +39,8 @@ class Perturbation:
     words: str
     """For the report: ``x not contiguous``."""
     kind: str = "none"
-    """``none``, ``values``, ``exact``, ``form``, ``share``, ``axis``, ``at`` or ``step``, on top of
-    the sizes."""
+    """``none``, ``values``, ``exact``, ``whole``, ``form``, ``share``, ``axis``, ``at`` or
+    ``step``, on top of the sizes."""
     change: str = ""
     slots: tuple[int, ...] = ()
     sizes: Mapping[int, int] = field(default_factory=dict)
@@ -43,8 +49,13 @@ class Perturbation:
     seed: int = SEED
     filled: str = ""
     """First, all arrays and lists get these values: many are still zero at the first call."""
+    then: str = ""
+    """Last, all arrays and lists get these values: those that their new types can hold."""
     wild: bool = False
     """Numbers so large that sums in another order may differ by more than rounding."""
+    odd: bool = False
+    """Nothing that a caller could mean: where the original raises an exception, another one does
+    as well, and what is left half-way is no matter."""
 
     def plain(self) -> dict[str, Any]:
         """As JSON values."""
@@ -59,17 +70,7 @@ class Perturbation:
     def on(self, base: Perturbation) -> Perturbation:
         """The same change of a state that has other sizes already."""
         words = f"{self.words}, {base.words}" if base.sizes else self.words
-        return Perturbation(
-            words,
-            self.kind,
-            self.change,
-            self.slots,
-            base.sizes,
-            base.numbers,
-            self.seed,
-            self.filled,
-            self.wild,
-        )
+        return replace(self, words=words, sizes=base.sizes, numbers=base.numbers)
 
 
 def apply(inputs: Inputs, scheme: Scheme, what: Perturbation) -> bool:
@@ -79,8 +80,23 @@ def apply(inputs: Inputs, scheme: Scheme, what: Perturbation) -> bool:
     """
     if what.sizes:
         resize(inputs, scheme, what.sizes, numbers=what.numbers)
-    for position in _containers(inputs) if what.filled else ():
-        values.change_values(inputs.slots[position], what.filled, what.seed, inputs.constants)
+    if what.filled:
+        _fill(inputs, what.filled, what.seed)
+    done = _changed(inputs, what)
+    if done and what.then:
+        return _fill(inputs, what.then, what.seed)
+    return done
+
+
+def _fill(inputs: Inputs, name: str, seed: int) -> bool:
+    """Other values for all arrays and lists; False if nothing changed."""
+    slots = [inputs.slots[position] for position in _containers(inputs)]
+    held = [slot for slot in slots if kind_of(slot.get()) in ("array", "numbers")]
+    done = [values.change_values(slot, name, seed, inputs.constants) for slot in held]
+    return any(done)
+
+
+def _changed(inputs: Inputs, what: Perturbation) -> bool:
     slots = [inputs.slots[position] for position in what.slots]
     match what.kind:
         case "values":
@@ -90,7 +106,9 @@ def apply(inputs: Inputs, scheme: Scheme, what: Perturbation) -> bool:
             ]
             return any(done)
         case "exact":
-            return _exact(inputs, float(what.change), what.seed)
+            return _exact(inputs, what.change, what.slots, what.seed)
+        case "whole":
+            return _whole(inputs)
         case "form":
             return forms.change_form(slots[0], what.change)
         case "share":
@@ -100,18 +118,35 @@ def apply(inputs: Inputs, scheme: Scheme, what: Perturbation) -> bool:
     return True
 
 
-def _exact(inputs: Inputs, number: float, seed: int) -> bool:
+def _exact(inputs: Inputs, change: str, whole: Sequence[int], seed: int) -> bool:
     """Numbers of the text in all arrays and lists, and one number for all float scalars.
 
     What is computed from them is exact, and meets the thresholds of the code: ``x - rate * 0``.
+    ``change``: that number, and one for the whole numbers at ``whole`` if there are any.
     """
-    done = False
+    number, _, count = change.partition(" ")
+    for position in whole:
+        inputs.slots[position].put(int(count))
+    done = bool(whole)
     for slot in inputs.slots:
-        if slot.free and slot.kind == "number" and type(slot.get()) is float:
-            slot.put(number)
+        if slot.free and slot.kind == "number" and isinstance(slot.get(), float):
+            slot.put(type(slot.get())(number))
             done = True
         elif slot.free and slot.kind in ("array", "numbers"):
             done |= values.change_values(slot, "thresholds", seed, inputs.constants)
+    return done
+
+
+def _whole(inputs: Inputs) -> bool:
+    """Python ints for all floats: ``track(2, 3)`` in place of ``track(2.0, 3.0)``."""
+    done = False
+    for slot in inputs.slots:
+        value = slot.get()
+        if slot.free and slot.kind == "number" and type(value) is float:
+            slot.put(max(2, round(value)) if math.isfinite(value) else 2)
+            done = True
+        elif slot.free and slot.kind == "numbers":
+            done |= values.all_ints(slot)
     return done
 
 
@@ -139,17 +174,21 @@ def fewer_steps(inputs: Inputs, scheme: Scheme, base: Perturbation) -> Perturbat
 
 
 def plan(
-    inputs: Inputs, scheme: Scheme, base: Perturbation, tests: Sequence[str] = ()
+    inputs: Inputs,
+    scheme: Scheme,
+    base: Perturbation,
+    tests: Sequence[str] = (),
+    *,
+    wide: bool = False,
 ) -> Iterator[Perturbation]:
-    """All perturbations: aimed ones first, then dealt out from one kind after the other.
+    """All perturbations: two aimed ones, then one from each other kind in turn.
 
-    ``tests``: what the new text tests.
+    ``tests``: what the new text tests. ``wide``: other values at the recorded sizes, where many
+    elements show what a few may not.
     """
     aimed = aimed_at(inputs, base, tests)
-    first = list(islice(aimed, AIMED_FIRST))
-    yield from first
-    known = {_key(what) for what in first}
-    for dealt in zip_longest(_blind(inputs, scheme, base), aimed):
+    known: set[tuple[Any, ...]] = set()
+    for dealt in zip_longest(aimed, aimed, _blind(inputs, scheme, base, wide)):
         for what in dealt:
             if what is not None and _key(what) not in known:
                 known.add(_key(what))
@@ -159,7 +198,8 @@ def plan(
 def _key(what: Perturbation) -> tuple[Any, ...]:
     """What two perturbations that do the same have in common."""
     sizes = tuple(what.sizes.items())
-    return what.kind, what.change, what.slots, what.filled, sizes, what.numbers
+    filled = what.filled, what.then
+    return what.kind, what.change, what.slots, filled, sizes, what.numbers
 
 
 def aimed_at(inputs: Inputs, base: Perturbation, tests: Sequence[str]) -> Iterator[Perturbation]:
@@ -167,7 +207,8 @@ def aimed_at(inputs: Inputs, base: Perturbation, tests: Sequence[str]) -> Iterat
     # At module level the text before the loop proves types, layout, sharing and sizes.
     for kind, change, slots in () if inputs.at_top else aims(inputs, tests):
         words = _words(inputs, kind, change, slots)
-        yield Perturbation(words, kind, change, slots, wild=kind == "at").on(base)
+        odd = kind == "form" and change in forms.ODD
+        yield Perturbation(words, kind, change, slots, wild=kind == "at", odd=odd).on(base)
 
 
 def _words(inputs: Inputs, kind: str, change: str, slots: tuple[int, ...]) -> str:
@@ -181,19 +222,46 @@ def _words(inputs: Inputs, kind: str, change: str, slots: tuple[int, ...]) -> st
     return in_words(inputs.slots, (kind, change, slots))
 
 
-def _blind(inputs: Inputs, scheme: Scheme, base: Perturbation) -> Iterator[Perturbation]:
+def _blind(
+    inputs: Inputs, scheme: Scheme, base: Perturbation, wide: bool
+) -> Iterator[Perturbation]:
+    large = Perturbation("") if wide else base
+    # Many steps may level out what one of them does otherwise.
+    less = fewer_steps(inputs, scheme, base)
+    steps = {n: new for n, new in less.sizes.items() if n not in base.sizes} if less else {}
+    sizes = {**large.sizes, **steps}
+    short = replace(large, words=_resizing(sizes), sizes=sizes)
+    other_values = _values(inputs, large)
     kinds = [
         _sizes(inputs, scheme, base),
+        _odd(inputs, base),
         _empty_axes(inputs, base),
         _numbers(inputs, base),
+        _counts(inputs, base),
         _texts(inputs, base),
-        _values(inputs, base),
+        other_values,
         _forms(inputs, base),
         _values_of_each(inputs, base),
+        other_values,
+        _both(inputs, short),
+        _values(inputs, short) if steps else iter(()),
         _sharing(inputs, base),
     ]
     for dealt in zip_longest(*kinds):
         yield from (what for what in dealt if what is not None)
+
+
+def _both(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
+    """Another type and values that show it: 0.1 among floats where ints were."""
+    if inputs.at_top:
+        return
+    for names, then in zip(cycle(TELLING_FORMS), islice(cycle(TELLING_VALUES), MAX_BOTH)):
+        for position in _containers(inputs):
+            slot = inputs.slots[position]
+            if names in forms.TABLES[slot.kind]:
+                words = f"{slot.name} {forms.TABLES[slot.kind][names][0]}, {values.ALL[then][0]}"
+                made = Perturbation(words, "form", names, (position,), then=then)
+                yield replace(made, wild=then in values.WILD).on(base)
 
 
 def _resizing(sizes: Mapping[int, int]) -> str:
@@ -220,6 +288,18 @@ def _sizes(inputs: Inputs, scheme: Scheme, base: Perturbation) -> Iterator[Pertu
             if not numbers:
                 words += ", whole numbers unchanged"
             yield Perturbation(words, sizes=sizes, numbers=numbers and base.numbers)
+
+
+def _odd(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
+    """What makes the original raise an exception, most likely: one input after the other."""
+    if inputs.at_top:
+        return
+    for name in forms.ODD:
+        for position, slot in enumerate(inputs.slots):
+            if slot.free and name in forms.TABLES.get(slot.kind, {}):
+                colon = ":" if slot.kind == "number" else ""
+                words = f"{slot.name}{colon} {forms.TABLES[slot.kind][name][0]}"
+                yield Perturbation(words, "form", name, (position,), odd=True).on(base)
 
 
 def _empty_axes(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
@@ -251,10 +331,36 @@ def _values(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
         who = inputs.slots[every[0]].name if len(every) == 1 else "all arrays and lists"
         made = Perturbation(f"{who}: {words}", "values", name, every, wild=name in values.WILD)
         yield made.on(base)
+        if name == "within" and not inputs.at_top:
+            yield Perturbation("all floats: whole numbers as ints", "whole").on(base)
         if name == "nan":
             for number in ("0", "1"):
                 words = f"numbers of the code in all arrays and lists, floats {number}.0"
                 yield Perturbation(words, "exact", number).on(base)
+
+
+def _counts(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
+    """Floats that are exact and whole numbers other than those seen, together.
+
+    A grid of 12 meets the thresholds of the code (``x * x <= 1.0``), one of 40 may not; with
+    300 steps from 0.0 a count passes what one byte holds, if nothing ends the loop before.
+    """
+    if inputs.at_top:
+        return
+    free = [(k, s.get()) for k, s in enumerate(inputs.slots) if s.free and s.kind == "number"]
+    counts = [k for k, value in free if type(value) is int]
+    if not counts or not any(isinstance(value, float) for _, value in free):
+        return
+    for number in ("0", "1"):
+        yield _exact_with(inputs, number, "12", tuple(counts)).on(base)
+        for position in counts:
+            yield _exact_with(inputs, number, "300", (position,)).on(base)
+
+
+def _exact_with(inputs: Inputs, number: str, count: str, whole: tuple[int, ...]) -> Perturbation:
+    names = ", ".join(inputs.slots[position].name for position in whole)
+    words = f"numbers of the code in all arrays and lists, floats {number}.0, {names}: {count}"
+    return Perturbation(words, "exact", f"{number} {count}", whole)
 
 
 def _values_of_each(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
@@ -280,7 +386,8 @@ def _forms(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
 def _table(inputs: Inputs, position: int, base: Perturbation) -> Iterator[Perturbation]:
     slot = inputs.slots[position]
     for name, (words, _) in forms.TABLES[slot.kind].items():
-        yield Perturbation(f"{slot.name} {words}", "form", name, (position,)).on(base)
+        made = Perturbation(f"{slot.name} {words}", "form", name, (position,))
+        yield replace(made, odd=name in forms.ODD).on(base)
 
 
 def _texts(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
@@ -297,7 +404,7 @@ def _numbers(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
             slot = inputs.slots[position]
             wild = name in ("inf", "1e300")
             made = Perturbation(f"{slot.name}: {words}", "form", name, (position,), wild=wild)
-            yield made.on(base)
+            yield replace(made, odd=name in forms.ODD).on(base)
             # No step at all, and what would be changed in it is not zero.
             if name == "0" and not inputs.at_top and type(slot.get()) is int:
                 words = f"{words}, random values in all arrays and lists"

@@ -17,8 +17,6 @@ from .perturb_slots import Inputs, Slot, numpy_loaded
 
 MAX_AIMS = 40
 """Tests looked at."""
-AIMED_FIRST = 30
-"""So many aimed inputs come before the blind ones; the others alternate with them."""
 FAR = 256
 """Narrow types wrap there."""
 

@@ -17,8 +17,20 @@ Form = Callable[[Any], Any]
 
 # ----------------------------------------------------------------- single numbers
 def _number(change: Callable[[Any], Any], *kinds: type) -> Form:
+    """A NumPy number changes as the Python number of its kind does, and keeps its type."""
+
     def form(value: Any) -> Any:
-        return change(value) if type(value) in kinds else None
+        if type(value) in kinds:
+            return change(value)
+        np = numpy_loaded()
+        if np is None or not isinstance(value, np.generic) or type(value.item()) not in kinds:
+            return None
+        new = change(value.item())
+        try:
+            with np.errstate(all="ignore"):
+                return type(value)(new) if type(new) is type(value.item()) else new
+        except OverflowError:  # uint8(300)
+            return None
 
     return form
 
@@ -39,18 +51,36 @@ def _zero_d(value: Any) -> Any:
     return None if np is None else np.array(value)
 
 
+def _three(value: Any) -> Any:
+    """An array where a number was: sums and comparisons go on, stores into one place do not."""
+    np = numpy_loaded()
+    return None if np is None else np.array([value, value + value, value])
+
+
+def _zero_d_subclass(value: Any) -> Any:
+    np = numpy_loaded()
+    return None if np is None else _as_subclass(np.array(value))
+
+
 NUMBERS: dict[str, tuple[str, Form]] = {
     "0": ("0", _number(lambda v: type(v)(0), int, float)),
     "1": ("1", _number(lambda v: type(v)(1), int, float)),
     "-": ("negative", _number(lambda v: -v if v else -1, int, float)),
+    "3": ("3", _number(lambda v: 3, int)),
+    "300": ("300", _number(lambda v: 300, int)),
+    "text": ("a text", _number(lambda v: "many", int, float)),
+    "other": ("another value", _number(lambda v: v * 1.37 + 0.11, float)),
     "float": ("as a float", _number(float, int)),
     "int": ("as an int", _number(lambda v: int(v) if math.isfinite(v) else 0, float)),
+    "complex": ("as a complex number", _number(complex, float)),
     "nan": ("NaN", _number(lambda v: math.nan, float)),
+    "0-d subclass": ("as a 0-d array of a subclass", _zero_d_subclass),
     "not": ("the other truth value", _number(lambda v: not v, bool)),
     "+1": ("one more", _number(lambda v: v + 1, int)),
-    "other": ("another value", _number(lambda v: v * 1.37 + 0.11, float)),
+    "7": ("7", _number(lambda v: 7, int)),
     "np.float64": ("as numpy.float64", _numpy_scalar("float64", float)),
     "np.int64": ("as numpy.int64", _numpy_scalar("int64", int)),
+    "three": ("as an array", _three),
     "np.float32": ("as numpy.float32", _numpy_scalar("float32", float)),
     "np.int32": ("as numpy.int32", _numpy_scalar("int32", int)),
     "np.bool": ("as numpy.bool_", _numpy_scalar("bool_", bool)),
@@ -62,7 +92,6 @@ NUMBERS: dict[str, tuple[str, Form]] = {
     "2**53+1": ("2**53 + 1", _number(lambda v: 2**53 + 1, int)),
     "2**63": ("2**63", _number(lambda v: 2**63, int)),
     "1e300": ("1e300", _number(lambda v: 1e300, float)),
-    "complex": ("as a complex number", _number(complex, float)),
 }
 
 
@@ -144,18 +173,29 @@ def _as_subclass(value: Any) -> Any:
     return value.copy().view(type("Subclass", (base,), {"__getitem__": taken}))
 
 
+def _with_text(value: Any) -> Any:
+    """Python objects, one of which no arithmetic takes: the loop ends half-way."""
+    if value.size == 0:
+        return None
+    new = value.astype(object)
+    new.reshape(-1)[new.size // 2] = "many"
+    return new
+
+
 ARRAYS: dict[str, tuple[str, Form]] = {
     "shorter": ("without its last element", lambda value: value[:-1].copy()),
     "strided": ("not contiguous", _strided),
     "float32": ("as float32", _as_type("float32")),
     "other axis": ("with one axis more", _other_axis),
     "list": ("as a list", lambda value: value.tolist()),
+    "a text": ("of Python objects, a text among them", _with_text),
+    "a number": ("a number", lambda value: 7),
     "int32": ("as int32", _as_type("int32")),
+    "subclass": ("as a subclass of ndarray", _as_subclass),
     "two shorter": ("without its last two elements", lambda value: value[:-2].copy()),
     "complex": ("as complex128", _as_type("complex128")),
     "read-only": ("read-only", _readonly),
     "fewer axes": ("with one axis less", _fewer_axes),
-    "subclass": ("as a subclass of ndarray", _as_subclass),
     "fortran": ("in Fortran order", _fortran),
     "reversed": ("seen through a negative stride", _reversed),
     "uint8": ("as uint8", _as_type("uint8")),
@@ -237,6 +277,13 @@ def _short_row(value: Any) -> Any:
     return value
 
 
+def _empty_row(value: Any) -> Any:
+    if not _has_rows(value) or type(value[len(value) // 2]) is not list:
+        return None
+    value[len(value) // 2].clear()
+    return value
+
+
 def _long_row(value: Any) -> Any:
     if not _has_rows(value) or type(value[-1]) is not list or not value[-1]:
         return None
@@ -274,10 +321,13 @@ def _has_rows(value: Any) -> bool:
 
 
 LISTS: dict[str, tuple[str, Form]] = {
+    "a number": ("a number", lambda value: 7),
     "shorter": ("without its last element", lambda value: _cut(value, -1)),
+    "a text": ("with a text among its numbers", _one_other(lambda v: "many", int, float)),
     "two shorter": ("without its last two elements", lambda value: _cut(value, -2)),
-    "one row": ("with two rows that are one list", _one_row),
+    "empty row": ("with an empty row among its rows", _empty_row),
     "an int": ("with an int among its floats", _one_other(int, float)),
+    "one row": ("with two rows that are one list", _one_row),
     "a float": ("with a float among its ints", _one_other(lambda v: v + 0.5, int)),
     "longer": ("with one element more", _extended),
     "array": ("as an array", _array),
@@ -310,6 +360,9 @@ TABLES: dict[str, dict[str, tuple[str, Form]]] = {
     "numbers": LISTS,
     "text": TEXTS,
 }
+
+ODD = ("a text", "text", "a number", "three")
+"""Changes to what a caller could not mean: they show what happens to an exception."""
 
 
 def change_form(slot: Slot, name: str) -> bool:

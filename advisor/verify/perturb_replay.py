@@ -27,7 +27,7 @@ from . import perturb
 from .perturb import Perturbation
 from .perturb_sizes import Scheme
 from .perturb_slots import Inputs, numpy_loaded
-from .private import make_private
+from .private import anything_shared, make_private
 from .states_api import Held
 
 NODE_LIMIT = 200_000
@@ -40,10 +40,13 @@ FILE_LIMIT = 2 << 30
 """Bytes a perturbed run may write to one file."""
 QUICK = 0.03
 """Seconds above which a perturbed run is worth being made shorter."""
+PLENTY = 0.02
+"""Seconds of a run on the recorded inputs below which small ones are hardly quicker: a copy of the
+process costs as much."""
 LONGER, SHORTEST = 20.0, 0.15
 """A run is stopped that takes so many times as long as the small one, and so many seconds more:
 ``while n != 0: n -= 2`` of an odd n."""
-MOST = 160
+MOST = 240
 """Perturbed runs of one side."""
 NOT_COMPARED = frozenset(("MemoryError", "RecursionError", "KeyboardInterrupt"))
 """Exceptions that say more of the machine than of the code."""
@@ -110,6 +113,8 @@ class Replay:
         self.end = time.monotonic() + order.limit - spent
         self.runs: list[dict[str, Any]] = []
         self.base: Perturbation | None = order.base
+        # Looked at once: no copy changes what the others share.
+        self.sharing = anything_shared({capture})
 
     def run(self) -> list[dict[str, Any]]:
         """All runs that the time allows; each with its perturbation."""
@@ -133,7 +138,9 @@ class Replay:
         self.base, seconds = self._base()
         around = max((run["wall"] - run.get("seconds", 0.0) for run in self.runs), default=0.0)
         each = min(self.order.each, LONGER * seconds + SHORTEST + 2 * around)
-        for what in perturb.plan(self.inputs, self.scheme, self.base, self.order.tests):
+        wide = self.order.usual < PLENTY
+        plan = perturb.plan(self.inputs, self.scheme, self.base, self.order.tests, wide=wide)
+        for what in plan:
             if not self._room() or len(self.runs) >= MOST:
                 break
             self._one(what, each)
@@ -215,7 +222,8 @@ class Replay:
 
     def _in_copy(self, what: Perturbation, writer: int) -> None:
         _die_with_parent()
-        make_private({self.capture, writer})
+        if self.sharing:
+            make_private({self.capture, writer})
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
         for stream in (1, 2):

@@ -6,7 +6,7 @@ find the same slots in the same order.
 
 What the program's text proves is left alone, as a rewrite may rest on it: ``RATE = 0.1`` at top
 level and never bound again is part of the program, not an input. A loop at module level stands
-behind statements that prove more (``out = np.zeros(n)``): see `_proved_at_top`.
+behind statements that prove more (``out = np.zeros(n)``): see ``perturb_text``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import capture, rebuild
+from . import capture, perturb_text, rebuild
 from .states_api import Held, HeldCall
 
 MAX_SLOTS = 24
@@ -28,7 +28,6 @@ MAX_CHILDREN = 4
 MAX_DEPTH = 3
 MIN_TEXT = 16
 """Characters of a text that is data; such a text also holds a space."""
-MAX_CONSTANTS = 24
 MAX_NUMBERS = 400_000
 """Numbers in nested lists that are looked at; longer ones are not inputs here."""
 NUMBERS = (bool, int, float, complex)
@@ -77,7 +76,7 @@ class Inputs:
     literals: frozenset[int]
     """Whole numbers in the module's text."""
     constants: tuple[float, ...] = ()
-    """Numbers in what is read, at most ``MAX_CONSTANTS``."""
+    """Numbers in what is read."""
 
 
 def numpy_loaded() -> Any:
@@ -180,71 +179,6 @@ def _dangers(tree: ast.Module, read: set[str]) -> Iterator[str]:
             case ast.ImportFrom(module=str(module), names=names):
                 found = {alias.name for alias in names} & set(HAZARDS.get(module, ()))
                 yield from (f"{module}.{name}" for name in found & read)
-
-
-# ------------------------------------------------------------------ constants
-_FILLS = frozenset((
-    "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like",
-    "array", "list",
-))  # fmt: skip
-
-
-def constants(text: bytes) -> frozenset[str]:
-    """Globals that the text proves to have one value always, as rewrites may take for granted."""
-    # Not imported above: it is only needed in a copy that perturbs.
-    from pathlib import Path
-
-    from ..loopnest.scope import module_of
-    from ..model import Source
-
-    source = Source(Path("perturbed.py"), text)
-    module = module_of(source)
-    names = {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name)}
-    return frozenset(
-        name
-        for name in names
-        if module.constant(name) is not None or module.constant_table(name) is not None
-    )
-
-
-def _proved_at_top(tree: ast.Module) -> frozenset[str]:
-    """Names whose content the module's own statements may prove.
-
-    ``out = np.zeros(n)`` is all zeros: an arbitrary content there is a state the program cannot be
-    in. ``b = a.copy()`` has the values of ``a``, and keeps them: equal contents change equally.
-    """
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if _is_fill(node.value):
-                found.update(n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name))
-    return frozenset(found)
-
-
-def _is_fill(value: ast.expr) -> bool:
-    match value:
-        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
-            return name in _FILLS
-        case ast.ListComp(elt=element):
-            return isinstance(element, ast.Constant) or _is_fill(element)
-        case ast.BinOp(left=left, op=ast.Mult()):
-            return isinstance(left, ast.List)
-        case ast.List() | ast.Tuple():
-            return True
-    return False
-
-
-def whole_numbers(tree: ast.AST) -> frozenset[int]:
-    """Every int literal, but for defaults such as ``int(argv[1]) if argv else 200``."""
-    defaults = {
-        id(part) for n in ast.walk(tree) if isinstance(n, ast.IfExp) for part in (n.body, n.orelse)
-    }
-    return frozenset(
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and type(node.value) is int and id(node) not in defaults
-    )
 
 
 # ----------------------------------------------------------------------- slots
@@ -355,11 +289,11 @@ def inputs_of(state: Held, text: bytes, modules: Iterable[str]) -> Inputs | str:
     tree = ast.parse(text)
     if isinstance(state, HeldCall):
         read = names_read(text, state.qualname)
-        kept = constants(text)
+        kept = perturb_text.constants(text)
     else:
         statements, position = rebuild.find_statement(tree, state.line)[-1]
         read = names_read(text, None, statements[position])
-        kept = _proved_at_top(tree)
+        kept = perturb_text.proved_at_top(tree, state.line)
     danger = sorted(_dangers(tree, read))
     if danger:
         return f"the code mentions {danger[0]}"
@@ -367,7 +301,11 @@ def inputs_of(state: Held, text: bytes, modules: Iterable[str]) -> Inputs | str:
     if not isinstance(state, HeldCall):
         _globals(finder, state.namespace, read, kept, at_top=True)
         return Inputs(
-            tuple(finder.slots), True, lambda: state, whole_numbers(tree), numbers_in(tree, read)
+            tuple(finder.slots),
+            True,
+            lambda: state,
+            perturb_text.whole_numbers(tree),
+            perturb_text.numbers_in(tree, read),
         )
     args, kwargs = list(state.args), dict(state.kwargs)
     names = _parameters(text, state)
@@ -382,22 +320,9 @@ def inputs_of(state: Held, text: bytes, modules: Iterable[str]) -> Inputs | str:
         tuple(finder.slots),
         False,
         lambda: replace(state, args=tuple(args), kwargs=dict(kwargs)),
-        whole_numbers(tree),
-        numbers_in(tree, read | {state.qualname.rpartition(".")[2]}),
+        perturb_text.whole_numbers(tree),
+        perturb_text.numbers_in(tree, read | {state.qualname.rpartition(".")[2]}),
     )
-
-
-def numbers_in(tree: ast.Module, read: set[str]) -> tuple[float, ...]:
-    """Numbers in the text of the functions that are read, or at top level."""
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
-    scopes: list[ast.AST] = [n for n in functions if n.name in read]
-    found: set[float] = set()
-    for scope in scopes or [tree]:
-        for node in ast.walk(scope):
-            value = node.value if isinstance(node, ast.Constant) else None
-            if isinstance(value, int | float) and abs(value) < 1e6:
-                found.add(float(value))
-    return tuple(sorted(found)[:MAX_CONSTANTS])
 
 
 def _parameters(text: bytes, state: HeldCall) -> tuple[str, ...]:

@@ -114,7 +114,10 @@ def _negative(flat: Flat, draws: Draws, seen: Range) -> Flat:
 
 
 def _zero(flat: Flat, draws: Draws, seen: Range) -> Flat:
-    return [type(value)(0) for value in flat]
+    """Of both signs: 0.0 is not less than -0.0, and not greater."""
+    if not seen.floats:
+        return [type(value)(0) for value in flat]
+    return [_like((0.0, -0.0)[k % 2], old) for k, old in enumerate(flat)]
 
 
 def _ones(flat: Flat, draws: Draws, seen: Range) -> Flat:
@@ -147,6 +150,8 @@ def _sprinkled(*special: float) -> Change:
             _like(special[draws.below(len(special))], old) if draws.below(4) == 0 else old
             for old in flat
         ]
+        # What a loop begins with is often the first element: NaN there would hide all others.
+        new[0] = flat[0]
         # at least one, at a place that is neither first nor last where there is such a place
         new[len(new) // 2] = _like(special[0], new[len(new) // 2])
         return new
@@ -173,6 +178,16 @@ def _wrapped(flat: Flat, draws: Draws, seen: Range) -> Flat:
     return [v + m if v + m <= most else v for v, m in zip(flat, more, strict=True)]
 
 
+def _beyond_doubles(flat: Flat, draws: Draws, seen: Range) -> Flat:
+    """Whole numbers that float64 does not hold: it shows where they are taken for floats.
+
+    Drawn for every input apart: a large value beside a small weight.
+    """
+    if not seen.ints:
+        return flat
+    return [seen.fit(v + 2**53 + 1) if draws.below(2) else v for v in flat]
+
+
 def _thresholds(flat: Flat, draws: Draws, seen: Range) -> Flat:
     """Numbers that stand in the text, where ``<`` and ``<=`` part."""
     if seen.bools:
@@ -185,32 +200,90 @@ def _thresholds(flat: Flat, draws: Draws, seen: Range) -> Flat:
     ]
 
 
-def _nan_first(flat: Flat, draws: Draws, seen: Range) -> Flat:
-    return [_like(math.nan, flat[0]), *flat[1:]] if seen.floats else flat
+def _at(place: int, special: float) -> Change:
+    """One special number, first (0) or last (-1), among random ones."""
+
+    def change(flat: Flat, draws: Draws, seen: Range) -> Flat:
+        if not seen.floats:
+            return flat
+        new = _within(flat, draws, seen)
+        new[place] = _like(special, flat[place])
+        return new
+
+    return change
+
+
+def _greatest_last(flat: Flat, draws: Draws, seen: Range) -> Flat:
+    """The extreme is where a scan that stops too early does not look."""
+    if seen.bools:
+        return [*[False for _ in flat[1:]], True]
+    top = seen.fit(int(seen.high) + 1) if seen.ints else _like(abs(seen.high) * 2 + 1, flat[-1])
+    return [*flat[:-1], top]
+
+
+def _sparse(flat: Flat, draws: Draws, seen: Range) -> Flat:
+    """Nearly all zero: what a few elements do is not hidden by their neighbours."""
+    return [value if draws.below(8) == 0 else type(value)(0) for value in flat]
+
+
+def _grid(step: float, least: int, most: int) -> Change:
+    """Multiples of ``step``: sums that meet whole numbers, or just miss them."""
+
+    def change(flat: Flat, draws: Draws, seen: Range) -> Flat:
+        if not seen.floats:
+            return flat
+        return [_like((least + draws.below(most - least + 1)) * step, old) for old in flat]
+
+    return change
+
+
+def _mixed_sizes(flat: Flat, draws: Draws, seen: Range) -> Flat:
+    """1.0 is lost beside 1e16, if it comes second: the order of a sum shows."""
+    if not seen.floats:
+        return flat
+    return [_like((1e16, -1e16, 1.0, 3.0, 0.1)[draws.below(5)], old) for old in flat]
+
+
+def _bytes(flat: Flat, draws: Draws, seen: Range) -> Flat:
+    """Whole numbers that single bytes hold, and some that they do not, negative ones as well."""
+    if seen.bools or seen.floats:
+        return flat
+    return [seen.fit(draws.below(601) - 250) for _ in flat]
 
 
 ALL: dict[str, tuple[str, Change]] = {
     "within": ("random values in the range seen", _within),
     "nan": ("NaN among its values", _sprinkled(math.nan)),
+    "beyond doubles": ("some values larger by 2**53 + 1", _beyond_doubles),
     "thresholds": ("numbers that stand in the code", _thresholds),
     "wrapped": ("every other value larger by 256, 65536 or 2**32", _wrapped),
+    "tenths": ("multiples of 0.1", _grid(0.1, 0, 7)),
+    "signed zero": ("-0.0 and subnormal numbers", _sprinkled(-0.0, 0.0, 5e-324, -5e-324)),
+    "greatest last": ("the greatest value at the end", _greatest_last),
     "beyond": ("values beyond the range seen", _beyond),
     "infinite": ("infinities among its values", _sprinkled(math.inf, -math.inf)),
+    "infinity times zero": ("infinities and zeros", _sprinkled(math.inf, 0.0, -0.0, -math.inf)),
+    "sparse": ("nearly all zero", _sparse),
     "zero": ("all zero", _zero),
-    "extreme": ("values near the limits of the type", _extreme),
-    "repeated": ("few different values", _repeated),
     "negative": ("negative values", _negative),
-    "signed zero": ("-0.0 and subnormal numbers", _sprinkled(-0.0, 0.0, 5e-324, -5e-324)),
+    "nan last": ("NaN at the end", _at(-1, math.nan)),
+    "extreme": ("values near the limits of the type", _extreme),
+    "bytes": ("whole numbers from -250 to 350", _bytes),
+    "repeated": ("few different values", _repeated),
     "outlier": ("one value above all others", _outlier),
+    "halves": ("multiples of 0.5", _grid(0.5, -2, 6)),
+    "mixed sizes": ("numbers of very different size", _mixed_sizes),
     "equal": ("all values equal", _equal),
-    "nan first": ("NaN in front", _nan_first),
+    "nan first": ("NaN in front", _at(0, math.nan)),
     "sorted": ("sorted values", _sorted),
     "falling": ("values in falling order", _falling),
     "ones": ("all one", _ones),
 }
 """Changes of the values of arrays and lists, the most telling ones first."""
 
-WILD = frozenset(("beyond", "extreme", "infinite"))
+WILD = frozenset(
+    ("beyond", "beyond doubles", "extreme", "infinite", "mixed sizes", "infinity times zero")
+)
 """Changes that make sums ill-conditioned or overflow: told apart only bit for bit."""
 
 
@@ -236,6 +309,17 @@ def change_values(slot: Slot, name: str, seed: int, constants: Sequence[float] =
     replacement = refilled(value, iter(new))
     if replacement is not value:
         slot.put(replacement)
+    return True
+
+
+def all_ints(slot: Slot) -> bool:
+    """Whole Python ints for the floats of a list; False if there are none."""
+    value = slot.get()
+    old = list(leaves(value))
+    if not old or {type(item) for item in old} != {float}:
+        return False
+    new = [max(2, round(item)) if math.isfinite(item) else 2 for item in old]
+    slot.put(refilled(value, iter(new)))
     return True
 
 

@@ -63,6 +63,7 @@ class Run:
     state: capture.Capture | None
     limit: float = 0.0
     """After how many seconds it was stopped."""
+    raised: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,7 @@ def _read_run(fields: Mapping[str, Any], data: memoryview) -> Run:
         str(fields.get("why", status)),
         state,
         float(fields.get("limit", 0.0)),
+        fields.get("raised") is not None,
     )
 
 
@@ -256,6 +258,8 @@ class _Trial:
         match candidate.status:
             case "done":
                 assert candidate.state is not None
+                if original.what["odd"] and original.raised and candidate.raised:
+                    return None
                 comparison = self.compared(original.state, candidate.state)
                 return None if isinstance(comparison, Same) else comparison.what
             case "timeout":

@@ -43,6 +43,21 @@ def make_private(keep: Collection[int] = ()) -> None:
         _own_memory()
 
 
+def anything_shared(keep: Collection[int] = ()) -> bool:
+    """Whether ``make_private`` has anything to do in a fork of this process as it is now."""
+    if sys.platform != "linux":
+        return False
+    streams = {_identity(number) for number in range(3)}
+    for name in os.listdir("/proc/self/fd"):
+        descriptor = int(name)
+        if descriptor in keep or _identity(descriptor) in streams:
+            continue
+        with contextlib.suppress(OSError):
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return True
+    return any(True for _ in shared_mappings())
+
+
 def _identity(descriptor: int) -> tuple[int, int] | None:
     """The file behind a descriptor; None if it is closed."""
     try:

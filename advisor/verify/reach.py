@@ -13,9 +13,13 @@ held against short lists: modules to import, builtins, and settings of libraries
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 
-IMPORTS = frozenset({"numpy", "numba", "math", "itertools", "operator", "collections", "scipy"})
+IMPORTS = frozenset(
+    {"numpy", "numba", "math", "itertools", "operator", "collections", "scipy", "warnings"}
+)
 """Modules that a rewrite may import; and those which its rule says that it needs."""
 BUILTINS = frozenset(
     {
@@ -33,22 +37,34 @@ SETTINGS = frozenset(
 )
 """Attributes of libraries that are settings, files or streams of random numbers."""
 
+TYPES = frozenset({"Generator", "RandomState"})
+"""What of ``np.random`` is a type, asked for in guards; the rest draws, or changes its state."""
+
 
 def objection(old: bytes, new: bytes, needs: Collection[str] = ()) -> str | None:
     """Why the new text of a file goes beyond what a rewrite may touch; None if it does not.
 
     Names and attributes that the original text uses are the user's own business.
     """
-    before, after = ast.parse(old), ast.parse(new)
-    known = set(_used(before))
-    for word in _used(after):
+    known, targets = _of_original(old)
+    after = _Text.of(new)
+    for word in after.used():
         if word not in known and (why := _refused(word, frozenset(needs))):
             return f"the rewrite uses {word.partition(' ')[2]}, {why}"
-    targets = set(_module_stores(before))
-    for word in _module_stores(after):
+    for word in after.module_stores():
         if word not in targets:
             return f"the rewrite changes {word}, which belongs to a module"
     return None
+
+
+@lru_cache(maxsize=4)
+def _of_original(text: bytes) -> tuple[frozenset[str], frozenset[str]]:
+    """What a text uses, and the attributes of modules that it binds; kept for its next rewrite."""
+    original = _Text.of(text)
+    known = set(original.used())
+    if "module random" in known:
+        known.add("attribute random")  # the numbers of one generator, asked for as an array
+    return frozenset(known), frozenset(original.module_stores())
 
 
 def _refused(word: str, needs: frozenset[str]) -> str | None:
@@ -63,21 +79,50 @@ def _refused(word: str, needs: frozenset[str]) -> str | None:
     return None
 
 
-def _used(tree: ast.Module) -> Iterator[str]:
-    """Every import, name and attribute of a library in a text, as ``kind name``."""
-    modules = {bound for bound, _ in _imports(tree)}
-    for _, module in _imports(tree):
-        yield f"module {module}"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            yield f"name {node.id}"
-        elif isinstance(node, ast.Attribute) and _root(node) in modules:
-            yield f"attribute {node.attr}"
+@dataclass(frozen=True)
+class _Text:
+    """The nodes of a text, walked once, and what it imports: (name bound, module)."""
+
+    nodes: tuple[ast.AST, ...]
+    imports: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, text: bytes) -> _Text:
+        nodes = tuple(ast.walk(ast.parse(text)))
+        return cls(nodes, tuple(_imports(nodes)))
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """Names that imports bind."""
+        return frozenset(bound for bound, _ in self.imports)
+
+    def used(self) -> Iterator[str]:
+        """Every import, name and attribute of a library in a text, as ``kind name``."""
+        modules = self.modules
+        guards = {id(n.value) for n in self.nodes if isinstance(n, ast.Attribute) and _is_type(n)}
+        for _, module in self.imports:
+            yield f"module {module}"
+        for node in self.nodes:
+            if isinstance(node, ast.Name):
+                yield f"name {node.id}"
+            elif not isinstance(node, ast.Attribute) or id(node) in guards:
+                continue
+            elif _root(node) in modules:
+                yield f"attribute {node.attr}"
+
+    def module_stores(self) -> Iterator[str]:
+        """Attributes of modules that code binds: ``np.sum = fast_sum``."""
+        modules = self.modules
+        for node in self.nodes:
+            if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
+                continue
+            if _root(node) in modules:
+                yield ast.unparse(node)
 
 
-def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     """(name bound, module it comes from)."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.asname or alias.name.partition(".")[0], alias.name
@@ -86,18 +131,14 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, f"{'.' * node.level}{node.module or ''}"
 
 
+def _is_type(node: ast.Attribute) -> bool:
+    """``np.random.Generator``"""
+    named = isinstance(node.value, ast.Attribute) and node.value.attr == "random"
+    return named and node.attr in TYPES
+
+
 def _root(node: ast.expr) -> str:
     """The name that a chain of attributes starts with; empty if it starts with none."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _module_stores(tree: ast.Module) -> Iterator[str]:
-    """Attributes of modules that code binds: ``np.sum = fast_sum``."""
-    modules = {bound for bound, _ in _imports(tree)}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
-            continue
-        if _root(node) in modules:
-            yield ast.unparse(node)

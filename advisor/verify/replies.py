@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..model import Crashed, TimedOut, Unavailable, Usage
+from ..model import Crashed, Inconclusive, TimedOut, Unavailable, Usage
 from . import capture
 
 
@@ -42,8 +42,14 @@ class Hello:
         )
 
 
+HURRIED = Inconclusive("the time budget ran out while it was tried")
+
+
 class Lost(Exception):
     """The holder is gone."""
+
+
+Failure = Crashed | TimedOut | Unavailable | Inconclusive
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,8 @@ class Run:
 
     answer: Mapping[str, Any]
     state: capture.Capture | None
+    hurried: bool = False
+    """Less time was left for it than a sound rewrite may take."""
 
     @property
     def done(self) -> bool:
@@ -74,12 +82,14 @@ class Run:
         return bool(self.answer.get("kept", False))
 
     @property
-    def failure(self) -> Crashed | TimedOut | Unavailable:
+    def failure(self) -> Failure:
         """Why it did not come to its end."""
         why = str(self.answer.get("why", "it gave no answer"))
         if self.answer["status"] == "crashed":
             return Crashed(why)
         if self.answer["status"] == "timeout":
+            if self.hurried:
+                return HURRIED
             return TimedOut(float(self.answer.get("limit", 0.0)))
         return Unavailable(why)
 
@@ -124,3 +134,8 @@ def _exactly(link: socket.socket, size: int) -> bytes:
             raise ValueError("the connection was closed")
         data += piece
     return bytes(data)
+
+
+def texts_of(sources: Mapping[Path, bytes]) -> dict[str, str]:
+    """Sources as JSON can carry them."""
+    return {str(path): text.decode("latin-1") for path, text in sources.items()}

@@ -25,6 +25,16 @@ NEXT_RUN = 1.15
 """A run is begun only if that many times its last duration is left."""
 
 
+SLOWDOWN_LIMIT = 3.0
+"""A rewritten script is stopped at this many times the original's time, plus ``MARGIN``."""
+MARGIN = 15.0
+"""Seconds: imports and compilation the original did not have."""
+
+
+class OutOfTime(Exception):
+    """A run was not begun, or was stopped, because the budget is used up."""
+
+
 @dataclass
 class Timed:
     """The runs of one rewrite so far."""
@@ -33,6 +43,15 @@ class Timed:
     walls: list[float] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
     last: Comparison = field(default_factory=lambda: Comparison(None))
+    later: list[float] = field(default_factory=list)
+    """Wall seconds of runs that found the compiled code of the run before."""
+    later_usages: list[Usage] = field(default_factory=list)
+
+    def mean(self, runs: int) -> float:
+        """Seconds of the last run; of ``runs`` runs in the mean, where a later one was made."""
+        if not self.later:
+            return self.walls[-1]
+        return (self.walls[-1] + (runs - 1) * self.later[-1]) / runs
 
 
 def rows_for(table: tuple[tuple[float, int, int], ...], wall: float) -> tuple[int, int]:

@@ -33,38 +33,33 @@ from .agreement import (
 from .clocks import CLOCKS, hashing
 from .files import WrittenFiles
 from .load import Meter, Ticks, waiting
+from .runs import Measured, compiles, measured, originals_of
 from .schedule import (
     FINAL,
+    MARGIN,
     MOST,
     NEXT_RUN,
     PLAIN,
     SCHEDULE,
+    SLOWDOWN_LIMIT,
+    OutOfTime,
     Timed,
     out_of_time,
     ran_out,
     rows_for,
     usage,
 )
+from .standing_in import stood_in
 
 if TYPE_CHECKING:
     from ..observe.sandbox import Sandbox
 
 __all__ = ["Comparison", "Goal", "OutOfTime", "ScriptTrials", "nothing_compared", "ran_out"]
 
-SLOWDOWN_LIMIT = 3.0
-"""A rewritten script is stopped at this many times the original's time, plus ``MARGIN``."""
-MARGIN = 15.0
-"""Seconds: imports and compilation the original did not have."""
-STOOD_IN = (
-    "against what the profiled run wrote, timed against the real run, as the budget leaves no "
-    "room for one more run of the original"
-)
-COMPILERS = (b"numba", b"cupy")
+TO_SPARE = 6.0
+"""A later run that changes nothing in the choice is made if so many first runs fit in what is
+left: it tells what more runs would change."""
 Progress = Callable[[str], None]
-
-
-class OutOfTime(Exception):
-    """A run was not begun, or was stopped, because the budget is used up."""
 
 
 class ScriptTrials:
@@ -77,12 +72,17 @@ class ScriptTrials:
         stdin: Path | None,
         limit: float | None,
         real: RunResult | None = None,
+        *,
+        base: Mapping[Path, bytes] | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
         """``limit``: seconds after which any one run is stopped; None: no bound of its own.
 
         ``real``: the user's own run. Trials say nothing where the scratch copy does not let the
         original come to the same end; and what the first trial run differs from it in time is
         what one more run may differ.
+
+        ``base``: text of the original where it is not what the user's files hold.
         """
         self.stand_in: RunResult | None = None
         """A profiled run of the original in this sandbox, complete; what it wrote is compared with
@@ -95,8 +95,11 @@ class ScriptTrials:
         self._skewed: RunResult | None = None
         self._files = WrittenFiles()
         self._skewed_files = WrittenFiles()
-        self._deadline = Deadline(None)
+        self._base = base or {}
+        self._deadline = deadline or Deadline(None)
         self._meter = Meter()
+        self._compiled: Mapping[Path, bytes] | None = None
+        """The text whose compiled code the copy holds now: that of the last run."""
 
     # ---------------------------------------------------------------- original
     @property
@@ -109,17 +112,11 @@ class ScriptTrials:
             differs = self._real is not None and first.end != self._real.end
             # A refused write or connection that the program survives is another way, too.
             if differs or self.box.obstacle is not None:
-                self._obstacle = Unavailable(self._why_not_repeated(first))
+                # One that fails early in the scratch copy is "equal" to any rewrite of it.
+                end = f"in a scratch copy the original {end_words(first.end)}, unlike in the real"
+                why = self.box.obstacle or f"{end} run{last_line(first)}"
+                self._obstacle = Unavailable(why)
         return self._originals[0]
-
-    def _why_not_repeated(self, run: RunResult) -> str:
-        """A program that fails early in the scratch copy would be "equal" to any rewrite of it."""
-        if self.box.obstacle is not None:
-            return self.box.obstacle
-        return (
-            f"in a scratch copy the original {end_words(run.end)}, unlike in the real run"
-            f"{last_line(run)}"
-        )
 
     def _original_again(self) -> None:
         """One more time of the original, to be taken beside those of a rewrite."""
@@ -178,12 +175,13 @@ class ScriptTrials:
         before = Ticks.now()
         run = self.box.run(
             self.box.command(),
-            patched=patched,
+            patched={**self._base, **patched},
             env={**hashing(), **(env or {})},
             limit=within,
             stdin=self.stdin,
             keep_caches=warm,
         )
+        self._compiled = patched
         if isinstance(run.end, Stopped) and within != own:
             raise OutOfTime
         self._meter.add(before, run.wall, usage(run))
@@ -193,6 +191,12 @@ class ScriptTrials:
         """The rewritten script, once. ``warm``: with the compiled code of the run before."""
         usual = self.original.wall
         return self._run(patched, limit=SLOWDOWN_LIMIT * usual + MARGIN, warm=warm)
+
+    def later(self, patched: Mapping[Path, bytes]) -> RunResult:
+        """The rewritten script with what an earlier run of it compiled. Raises OutOfTime."""
+        if self._compiled is not patched:  # another text ran meanwhile: the original, for one
+            self.run(patched)
+        return self.run(patched, warm=True)
 
     def compare(self, run: RunResult, goal: Goal) -> Comparison:
         """Output, files and end of a run against the original's."""
@@ -225,7 +229,9 @@ class ScriptTrials:
         """Original and rewrite in turn, in fresh processes; equality is checked on every run.
 
         The times of the ratio are those of first runs: nothing that an earlier run compiled is
-        kept. ``first_call`` is what a run saves that finds compiled code on disk.
+        kept. ``later`` are runs that find compiled code on disk, and ``first_call`` is the CPU
+        time that one of them saves. Where the goal is more than one run, each first run is followed
+        by a later one, and what decides is the mean of all that the user will make.
 
         No run goes past ``deadline``; without time for one run of either, the verdict is
         Unavailable, and says what it would have taken.
@@ -241,7 +247,7 @@ class ScriptTrials:
                 problem = self._once(timed, goal)
                 if problem is not None:
                     return problem
-                if self._enough(timed.walls, goal, deadline):
+                if self._enough(timed, goal, deadline):
                     break
                 if self._wants_original(len(timed.walls), deadline):
                     progress("whole script, original")
@@ -253,44 +259,14 @@ class ScriptTrials:
             return self._verdict(timed, replace(goal, beat=0.0), deadline)
 
     def _without_original(self, patched: Mapping[Path, bytes], goal: Goal) -> Verified | None:
-        """The rewrite against runs of the original that were made for other reasons.
+        """The rewrite against runs of the original that were made for other reasons."""
+        if self._real is None or self.stand_in is None or self._originals:
+            return None
 
-        The user's own run gives the time, a profiled one the output. Only a plain gain and equal
-        output count: what differs might differ because of the profiler. None if it cannot be said.
-        """
-        real, wrote = self._real, self.stand_in
-        if real is None or wrote is None or wrote.end != real.end or self._originals:
-            return None
-        if goal.expected is None or self._deadline.remaining() < NEXT_RUN * goal.expected:
-            return None
-        reference = Reference(wrote, self._no_more_runs)
-        timed = Timed(patched)
-        # Waiting is left out of the original's time: what it waited for is not there in a trial.
-        usual = min(real.wall, max(real.cpu, 1e-3))
-        try:
-            while len(timed.walls) < SCHEDULE[-1][2]:
-                left = self._deadline.remaining()
-                if timed.walls and left < 2.0 * timed.walls[-1]:
-                    break
-                run = self._run(patched, limit=SLOWDOWN_LIMIT * usual + MARGIN)
-                timed.last = reference.compare(run, WrittenFiles(), goal)
-                if timed.last.problem is not None:
-                    return None
-                timed.walls.append(run.wall)
-                timed.usages.append(usage(run))
-        except OutOfTime:
-            if not timed.walls:
-                return None
-        sides = [usage(real)], timed.usages
-        measured = timing.ratio([usual], timed.walls, usages=sides)
-        if measured.low < PLAIN * goal.threshold:
-            return None
-        words = f"{timed.last.compared}; {STOOD_IN}"
-        return Verified(measured, timed.last.error, 0, words)
+        def run(limit: float) -> RunResult:
+            return self._run(patched, limit=limit)
 
-    @staticmethod
-    def _no_more_runs() -> RunResult:
-        raise OutOfTime
+        return stood_in(self._real, self.stand_in, run, Timed(patched), goal, self._deadline)
 
     def settle(
         self,
@@ -307,6 +283,9 @@ class ScriptTrials:
         ratio = verdict.speedup
         last = Comparison(None, verdict.compared, verdict.error)
         timed = Timed(patched, list(ratio.candidate), list(ratio.candidate_usage), last)
+        if verdict.later is not None:
+            timed.later = list(verdict.later.candidate)
+            timed.later_usages = list(verdict.later.candidate_usage)
         self._deadline = deadline
         try:
             while self._more(timed, goal, deadline):
@@ -319,9 +298,14 @@ class ScriptTrials:
             pass
         if len(timed.walls) == len(ratio.candidate):
             return verdict
-        measured = self._ratio(timed)
-        obstacle = timing.gain(measured, goal.threshold, self._noise(measured))
-        return obstacle or replace(verdict, speedup=measured, compared=timed.last.compared)
+        found = self._measured(timed, goal)
+        return found.gain(goal.threshold, self._noise(found.first)) or replace(
+            verdict,
+            speedup=found.first,
+            later=found.later,
+            over=found.over,
+            compared=timed.last.compared,
+        )
 
     def _more(self, timed: Timed, goal: Goal, deadline: Deadline) -> bool:
         wall = self.usual or 0.0
@@ -330,12 +314,12 @@ class ScriptTrials:
         if not self._originals:  # judged without one so far
             return True
         originals, rewrites = rows_for(FINAL, wall)
-        measured = self._ratio(timed)
-        if measured.low < PLAIN * goal.threshold:
+        deciding = self._measured(timed, goal).deciding
+        if deciding.low < PLAIN * goal.threshold:
             originals = max(originals, 2)
         if len(self._originals) < originals or len(timed.walls) < rewrites:
             return True
-        return not timing.clear(measured, goal.threshold) and len(timed.walls) < MOST
+        return not timing.clear(deciding, goal.threshold) and len(timed.walls) < MOST
 
     def _once(self, timed: Timed, goal: Goal) -> Verdict | None:
         """One more run of the rewrite, compared; what is wrong with it, or None."""
@@ -346,46 +330,61 @@ class ScriptTrials:
         timed.last = comparison
         timed.walls.append(run.wall)
         timed.usages.append(usage(run))
+        if goal.runs > 1 and compiles(timed.patched):
+            return self._later_run(timed, goal)
         return None
+
+    def _later_run(self, timed: Timed, goal: Goal) -> Verdict | None:
+        """A run that finds what the last one compiled; what is wrong with it, or None.
+
+        Raises OutOfTime.
+        """
+        again = self.later(timed.patched)
+        comparison = self.compare(again, goal)
+        if comparison.problem is None:
+            timed.later.append(again.wall)
+            timed.later_usages.append(usage(again))
+        return comparison.problem
 
     def _verdict(self, timed: Timed, goal: Goal, deadline: Deadline) -> Verdict:
         if self._obstacle is not None:
             return self._obstacle
-        measured = self._ratio(timed)
-        obstacle = timing.gain(measured, goal.threshold, self._noise(measured))
+        problem = self._for_information(timed, goal, deadline)
+        if problem is not None:
+            return problem
+        found = self._measured(timed, goal)
+        obstacle = found.gain(goal.threshold, self._noise(found.first))
         if obstacle is not None:
             return obstacle
-        saved = 0.0
-        wall = timed.walls[-1]
-        if deadline.remaining() > 2 * wall and not self._beaten(wall, goal):
-            later = self._later_run(timed.patched, goal)
-            if isinstance(later, Comparison) and later.problem is not None:
-                return later.problem
-            cold = statistics.median(usage.cpu for usage in timed.usages)
-            saved = cold - later if isinstance(later, float) else 0.0
-        last = timed.last
-        return Verified(measured, last.error, 0, last.compared, max(0.0, saved))
-
-    # ------------------------------------------------------------------ timing
-    def _ratio(self, timed: Timed) -> Ratio:
-        return timing.ratio(
-            self.original_walls,
-            timed.walls,
-            known_spread=self._known_spread(),
-            usages=([usage(run) for run in self._originals], timed.usages),
+        return Verified(
+            found.first,
+            timed.last.error,
+            states=0,
+            compared=timed.last.compared,
+            first_call=found.saved,
+            later=found.later,
+            over=found.over,
         )
 
-    def _known_spread(self) -> float:
-        """How much the user's own run and the first trial run of the same text differ in time.
+    def _for_information(self, timed: Timed, goal: Goal, deadline: Deadline) -> Verdict | None:
+        """One later run, if it is not known yet and time is left; what is wrong with it, or None.
 
-        Half of it, to both sides. Where the one waited for a person at the terminal, CPU time
-        tells how much the machine itself varied.
+        It says what `--runs` would change, and may refute the rewrite as any other run.
         """
-        if self._real is None or not self._originals:
-            return 0.0
-        first = self._originals[0]
-        pairs = ((self._real.wall, first.wall), (self._real.cpu, first.cpu))
-        return min(abs(a - b) / (a + b) if a + b > 0.0 else 0.0 for a, b in pairs)
+        if timed.later or not compiles(timed.patched):
+            return None
+        wall = timed.walls[-1]
+        lost = self._beaten(wall, goal) or self._measured(timed, goal).deciding.low < goal.threshold
+        if deadline.remaining() < (TO_SPARE if lost else 2.0) * wall:
+            return None
+        try:
+            return self._later_run(timed, goal)
+        except OutOfTime:
+            return None
+
+    # ------------------------------------------------------------------ timing
+    def _measured(self, timed: Timed, goal: Goal) -> Measured:
+        return measured(originals_of(self._originals, self._real), timed, goal.runs)
 
     def _noise(self, measured: Ratio) -> str:
         walls = (*measured.original, *measured.candidate)
@@ -400,18 +399,19 @@ class ScriptTrials:
         rewrite = usual if goal.expected is None else min(goal.expected, usual)
         return NEXT_RUN * (rewrite if self._originals else usual + rewrite)
 
-    def _enough(self, walls: list[float], goal: Goal, deadline: Deadline) -> bool:
-        if self._hopeless(walls[-1], goal) or deadline.remaining() < 2 * walls[0]:
+    def _enough(self, timed: Timed, goal: Goal, deadline: Deadline) -> bool:
+        wall = timed.mean(goal.runs)
+        if self._hopeless(wall, goal) or deadline.remaining() < 2 * timed.walls[0]:
             return True
-        if self._beaten(walls[-1], goal):
+        if self._beaten(wall, goal):
             return True
         wanted = rows_for(SCHEDULE, self.original.wall)
         originals, rewrites = (1, 1) if goal.quick else wanted
-        if len(walls) < rewrites or len(self._originals) < originals:
+        if len(timed.walls) < rewrites or len(self._originals) < originals:
             return False
-        measured = timing.ratio(self.original_walls, walls, known_spread=self._known_spread())
-        unclear = isinstance(timing.gain(measured, goal.threshold), Inconclusive)
-        return not unclear or len(walls) >= MOST
+        deciding = self._measured(timed, goal).deciding
+        unclear = isinstance(timing.gain(deciding, goal.threshold), Inconclusive)
+        return not unclear or len(timed.walls) >= MOST
 
     @staticmethod
     def _beaten(wall: float, goal: Goal) -> bool:
@@ -428,17 +428,3 @@ class ScriptTrials:
     def _hopeless(self, wall: float, goal: Goal) -> bool:
         """Slower than the original by so much that no repetition can help."""
         return wall > 1.5 * max(self.original_walls) / min(goal.threshold, 1.0)
-
-    def _later_run(self, patched: Mapping[Path, bytes], goal: Goal) -> float | Comparison | None:
-        """CPU seconds of a run that finds compiled code; None where nothing is compiled.
-
-        CPU seconds, as compiling is all the difference, and they vary less than wall seconds.
-        """
-        if not any(word in text for text in patched.values() for word in COMPILERS):
-            return None
-        try:
-            again = self.run(patched, warm=True)
-        except OutOfTime:
-            return None
-        compared = self.compare(again, goal)
-        return compared if compared.problem is not None else again.cpu

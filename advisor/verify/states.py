@@ -13,21 +13,23 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..deadline import Deadline
-from ..model import Crashed, Exactness, TimedOut, Unavailable, Usage
+from ..model import Exactness, Unavailable, Usage
 from . import capture
-from .compare import Comparison, Different, Incomparable, Same, compare
+from .compare import Comparison, Different, Same, compare, in_later_call
 from .leftovers import ignorable_globals
 from .perturb_aims import asked_anew
 from .perturbed import NOT_PERTURBED, Perturbed, PerturbedReplay, Runs, read_runs
 from .raising import only_here
-from .replies import Hello, Lost, Reference, Run, read_message
+from .replies import Failure, Hello, Lost, Reference, Run, read_message, texts_of
 from .shadow import accuracy, not_judged
 
 SLOWDOWN_LIMIT = 4.0
 """A candidate is stopped at this many times the original's time, plus ``MARGIN``."""
 MARGIN = 2.0
 COMPILE_MARGIN = 90.0
-"""Seconds allowed for importing and compiling where the new code uses a compiler."""
+"""Seconds allowed for importing and compiling where the new code uses a compiler;"""
+COMPILING = 8.0
+"""with less than this, on a busy machine, it says nothing of the code that it did not end."""
 COMPILERS = (b"numba", b"cupy")
 ENOUGH = 6
 """Times of the original kept for one state; candidates tried later share them."""
@@ -52,7 +54,7 @@ class StateResult:
     reason: str
     comparison: Comparison | None
     """None if there was nothing to compare: see ``failure``."""
-    failure: Crashed | TimedOut | Unavailable | None = None
+    failure: Failure | None = None
     original_times: tuple[float, ...] = ()
     candidate_times: tuple[float, ...] = ()
     """Steady state where ``warm``; else of first calls, without imports and definitions."""
@@ -166,9 +168,7 @@ class HeldState:
             self._send(request, [f.fileno() for f in files])
             return read_runs(self._receive(limit + HANGING + 30.0), files[0])
 
-    def _result(
-        self, comparison: Comparison | None, failure: Crashed | TimedOut | Unavailable | None
-    ) -> StateResult:
+    def _result(self, comparison: Comparison | None, failure: Failure | None) -> StateResult:
         return StateResult(self.hello.entry, self.hello.reason, comparison, failure)
 
     def _original(self, deadline: Deadline) -> Reference | Unavailable:
@@ -179,6 +179,9 @@ class HeldState:
 
     def _screen(self, deadline: Deadline) -> Reference | Unavailable:
         first = self.attempt("original", {}, deadline.remaining(), want_capture=True)
+        if first.answer["status"] == "timeout":
+            left = f"{first.answer['limit']:.2g} s"
+            return Unavailable(f"one replay of the original takes more than the {left} left for it")
         if not first.done or first.state is None:
             why = first.answer.get("why", "no answer")
             return Unavailable(f"the original could not be replayed on this state: {why}")
@@ -277,8 +280,8 @@ class HeldState:
     def _request(self, side: str, changed: Mapping[Path, bytes], trial: str) -> dict[str, Any]:
         return {
             "side": side,
-            "originals": _texts(self._originals),
-            "changed": _texts(changed),
+            "originals": texts_of(self._originals),
+            "changed": texts_of(changed),
             "warm": False,
             "capture": True,
             "trial": trial,
@@ -380,7 +383,7 @@ class _Trial:
             if run.state is not None:
                 again = judge(run)
                 if not isinstance(again, Same):
-                    return self.result(_later(again), None)
+                    return self.result(in_later_call(again), None)
                 if run.kept and not self.state.keeps(self.deadline.remaining()):
                     return self.result(Different(KEPT), None)
                 break
@@ -405,7 +408,7 @@ class _Trial:
     def attempt(self, *, warm: bool, want_capture: bool) -> Run:
         usual, left = max(self.reference.times), max(self.deadline.remaining(), 0.3)
         limit = SLOWDOWN_LIMIT * usual + (COMPILE_MARGIN if self.compiles else MARGIN)
-        return self.state.attempt(
+        run = self.state.attempt(
             "candidate",
             self.changed,
             min(limit, left),
@@ -414,10 +417,10 @@ class _Trial:
             again=warm and want_capture and usual <= CHEAP,
             trial=self.name,
         )
+        enough = SLOWDOWN_LIMIT * usual + (COMPILING if self.compiles else MARGIN)
+        return replace(run, hurried=left < enough)
 
-    def result(
-        self, comparison: Comparison | None, failure: Crashed | TimedOut | Unavailable | None
-    ) -> StateResult:
+    def result(self, comparison: Comparison | None, failure: Failure | None) -> StateResult:
         times = self.steady or self.cold
         usual = statistics.median(times) if times else 0.0
         beyond = max(0.0, self.cold[0] - usual) if self.cold else 0.0
@@ -439,12 +442,3 @@ class _Trial:
 def compiles(changed: Mapping[Path, bytes]) -> bool:
     """The new code uses a compiler."""
     return any(word in text for text in changed.values() for word in COMPILERS)
-
-
-def _later(comparison: Different | Incomparable) -> Different | Incomparable:
-    words = f"in a second call of one process, {comparison.what}"
-    return Different(words) if isinstance(comparison, Different) else Incomparable(words)
-
-
-def _texts(sources: Mapping[Path, bytes]) -> dict[str, str]:
-    return {str(path): text.decode("latin-1") for path, text in sources.items()}

@@ -23,6 +23,7 @@ from ..patch import PatchError, combine
 from .agreement import Goal
 from .claims import broken_promise
 from .compare import Incomparable
+from .runs import over
 from .script import OutOfTime, ScriptTrials, nothing_compared, ran_out
 from .server import StateServer
 from .states import HeldState, StateResult
@@ -39,10 +40,15 @@ REPLAYS = 2.5
 """The original on a state, and a candidate that is faster three times: so many calls."""
 LEAST = 0.3
 """Seconds left below which no state is tried."""
+IMPORTING = 0.25
+"""Seconds that importing numba takes where its code is compiled already: 0.26 to 0.4 s."""
 PERTURBED = 5.0
 PERTURBED_SHARE = 0.25
 """Perturbed inputs of one candidate may take so many seconds in all, and such a part of the time
 that is left."""
+COMPILATIONS = 3.0
+"""So many first calls more: compiled code is compiled again in the process that perturbs, and the
+time of that tells nothing."""
 LOOSENESS = (Exactness.BITS, Exactness.LAST_DIGIT, Exactness.REASSOCIATED)
 OUT_OF_TIME = Inconclusive("the time budget ran out before it was tried")
 NOTHING_TO_PROVE = Inconclusive(
@@ -66,7 +72,10 @@ class Trying:
         deadline: Deadline,
         unsafe: bool,
         progress: Progress,
+        runs: int = 1,
     ) -> None:
+        """``runs``: how often the user will run the script."""
+        self.runs = runs
         self.server, self.trials = server, trials
         self.bare_wall, self.min_speedup = bare_wall, min_speedup
         self.deadline, self.unsafe, self.progress = deadline, unsafe, progress
@@ -101,12 +110,19 @@ class Trying:
         known = self.trials.original_walls or self.trials.stand_in
         return (0.0 if known else self.bare_wall) + 3.0 * predicted
 
+    def start_up(self, candidate: Candidate, first_call: float) -> float:
+        """Seconds that a first call costs one of the user's runs, in the mean of all of them."""
+        if "numba" not in candidate.match.needs:
+            return first_call  # importing a library, which every run does again
+        return over(self.runs, first_call, min(first_call, IMPORTING))
+
     def _predict(self, candidate: Candidate, verdict: Verdict) -> float | None:
         """Seconds of the whole script, from the gain of the call and the region's share."""
         if not isinstance(verdict, Verified | NotFaster):
             return None
         inside = self.inside(candidate.region)
         first = verdict.first_call if isinstance(verdict, Verified) else 0.0
+        first = self.start_up(candidate, first)
         return self.bare_wall - inside + inside / verdict.speedup.value + first
 
     # ------------------------------------------------------------------- states
@@ -149,6 +165,9 @@ class Trying:
             results.append(self._try([candidate], state, patch, REPEATS if number == 1 else 1))
             if failed(results[-1]):
                 break
+            if isinstance(results[-1].failure, Inconclusive):
+                self.partial = True
+                return Trial(candidate, results[-1].failure)
         if full and not any(failed(result) for result in results):
             self._on_perturbed(candidate, states, {source.path: text})
         verdict = verdict_of(results)
@@ -171,7 +190,8 @@ class Trying:
         goal, results = self.goal([candidate]), self._results[candidate.id]
         whole = self._predict(candidate, verdict_of(results)) or self.bare_wall
         left = self.deadline.remaining() - self._whole_runs(min(whole, self.bare_wall))
-        deadline = Deadline(min(PERTURBED, PERTURBED_SHARE * max(0.0, left)))
+        compiling = COMPILATIONS * max((result.first_call for result in results), default=0.0)
+        deadline = Deadline(min(PERTURBED + compiling, PERTURBED_SHARE * max(0.0, left)))
         for number, (state, result) in enumerate(zip(states, results, strict=False)):
             # Each process compiles again: that must fit as well.
             if deadline.remaining() < max(LEAST, 2.0 * result.first_call) or not result.same:
@@ -244,6 +264,8 @@ class Trying:
             unsafe=self.unsafe,
             beat=beat,
             quick=quick,
+            runs=self.runs,
+            silenced=tuple(dict.fromkeys(text for m in matches for text in m.silenced)),
         )
 
     def judge(

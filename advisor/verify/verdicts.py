@@ -9,6 +9,7 @@ from statistics import median
 from ..model import (
     Crashed,
     ErrorSize,
+    Inconclusive,
     Mismatch,
     NotFaster,
     TimedOut,
@@ -55,6 +56,9 @@ def verdict_of(results: Sequence[StateResult]) -> Verdict:
             return Mismatch(f"call {result.entry}, {result.perturbed.mismatch}")
         if failed(result) and result.comparison is not None:
             return Mismatch(f"call {result.entry}: {result.comparison.what}")
+    for result in results:
+        if isinstance(result.failure, Inconclusive):
+            return result.failure
     same = [r for r in results if isinstance(r.comparison, Same)]
     if not same:
         return _unavailable(results)
@@ -87,14 +91,26 @@ def _unavailable(results: Sequence[StateResult]) -> Unavailable:
     return Unavailable("no state of the program could be replayed")
 
 
+def _accuracies(told: Sequence[str]) -> str:
+    """What was said of the accuracy on each state: once, with the figures of the first."""
+    alike: dict[str, list[str]] = {}
+    for text in filter(None, told):
+        alike.setdefault(text.partition(" (")[0], []).append(text)
+    words = ""
+    for texts in alike.values():
+        more = len(texts) - 1
+        words += f"; {texts[0]}"
+        words += f", likewise on {more} more state{'s' * (more > 1)}" if more else ""
+    return words
+
+
 def _compared(same: Sequence[StateResult]) -> str:
     calls = ", ".join(str(r.entry) for r in same)
     words = f"result, arguments, globals, random state and output of call {calls}"
     first = same[0].comparison
     if isinstance(first, Same) and "not compared" in first.what:
         words += f" ({first.what.partition('; ')[2]})"
-    told = [r.comparison.accuracy for r in same if isinstance(r.comparison, Same)]
-    words += "".join(f"; {text}" for text in dict.fromkeys(told) if text)
+    words += _accuracies([r.comparison.accuracy for r in same if isinstance(r.comparison, Same)])
     raised = [r for r in same if r.raised is not None]
     if raised:
         words += f"; call {raised[0].entry} raises {raised[0].raised} in both"

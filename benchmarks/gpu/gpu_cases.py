@@ -18,15 +18,12 @@ from statistics import median
 from gpuadvise.api import Mistake, Region, Spots
 from gpuadvise.edits import PatchError, apply_edits
 from gpuadvise.model import Edit, Refusal, Site, Source
-from gpuadvise.registry import Rule, rules
+from gpuadvise.registry import rules
 
-PRELUDE = """\
+CASES = """\
 import json, sys, time
 import numpy as np
 {0}
-text, function, inputs, repeats = json.load(open(sys.argv[1]))
-names = {{"__name__": "case"}}
-exec(compile(text, "case.py", "exec"), names)
 def plain(value):
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
@@ -39,28 +36,45 @@ def plain(value):
     if hasattr(value, "parameters"):
         return [plain(p) for p in value.parameters()]
     return [type(value).__name__, repr(value)]
-times = []
-for _ in range(repeats):
-    space = dict(names) | globals_of()
-    exec(inputs, space)
-    start = time.perf_counter()
-    result = names[function](*space["args"]) if function else None
-    times.append(time.perf_counter() - start)
-print(json.dumps([plain(result), plain(space["args"]), times]))
+def run(code, text, function, inputs):
+    prepare(code)
+    names = {{"__name__": "case"}}
+    exec(compile(text, "case.py", "exec"), names)
+    times = []
+    for _ in range(4):  # the first one compiles
+        space = dict(names) | given()
+        exec(inputs, space)
+        start = time.perf_counter()
+        result = names[function](*space["args"])
+        times.append(time.perf_counter() - start)
+    return [json.dumps([plain(result), plain(space["args"])]), times[1:]]
+real = sys.stdout
+sys.stdout = sys.stderr  # a case may print
+for code, number, texts, function, inputs in json.load(open(sys.argv[1])):
+    sides = []
+    for text in texts:
+        try:
+            sides.append(run(code, text, function, inputs))
+        except Exception as error:
+            sides.append([f"failed: {{type(error).__name__}}: {{error}}", [float("nan")]])
+    print(json.dumps([code, number, sides]), file=real, flush=True)
 """
 TORCH = """\
 import torch
-if {0}:
-    torch.set_default_device("cuda")
-def globals_of():
+def prepare(code):
+    # these two rules are about tensors that are made on the CPU
+    torch.set_default_device("cpu" if code in ("PT503", "PT504", "PT510", "PT511") else "cuda")
+def given():
     torch.manual_seed(0)
-    return {{"np": np, "torch": torch}}
+    return {"np": np, "torch": torch}
 """
 NUMBA = """\
 import warnings
 warnings.simplefilter("ignore")
 from numba import cuda
-def globals_of():
+def prepare(code):
+    pass
+def given():
     return {"np": np, "cuda": cuda}
 """
 LIMIT = 60.0
@@ -97,7 +111,7 @@ def own(scope: ast.AST) -> Iterator[ast.AST]:
             yield from own(child)
 
 
-def mistakes(source: Source, prefix: tuple[str, ...]) -> list[tuple[str, Mistake]]:
+def mistakes(source: Source, prefix: str) -> list[tuple[str, Mistake]]:
     """What the rules of a family name in a file."""
     found: dict[tuple[str, int, tuple[Edit, ...]], Mistake] = {}
     for rule in rules():
@@ -128,68 +142,51 @@ def together(source: Source, found: list[tuple[str, Mistake]]) -> tuple[bytes, l
 
 
 # ------------------------------------------------------------------- processes
-def run_case(prelude: str, text: str, case: Spots, repeats: int) -> tuple[str, list[float]]:
-    """Result and arguments afterwards as text, and the times of the calls, seconds."""
+def cases_table(prefix: str, limit: float = 200.0) -> None:
+    """Every case with a rewrite, all of a family in one process: equal or not, median times."""
+    listed = [
+        (rule.code, number, (case.before, case.after), case.function, case.inputs)
+        for rule in rules()
+        for number, case in enumerate(rule.cases)
+        if rule.code.startswith(prefix) and isinstance(case, Spots) and case.after and case.inputs
+    ]
+    print("| rule | case | output | before ms | after ms | ratio |")
+    print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        given = Path(folder, "case.json")
-        given.write_text(json.dumps([text, case.function, case.inputs, repeats]))
-        program = Path(folder, "run.py")
-        program.write_text(PRELUDE.format(prelude))
+        given, program = Path(folder, "cases.json"), Path(folder, "run.py")
+        given.write_text(json.dumps(listed))
+        program.write_text(CASES.format(TORCH if prefix.startswith("PT") else NUMBA))
         done = subprocess.run(
             [sys.executable, str(program), str(given)],
             capture_output=True,
             text=True,
-            timeout=LIMIT,
+            timeout=limit,
         )
-        if done.returncode:
-            return "failed: " + done.stderr.strip().splitlines()[-1], [float("nan")]
-        result, args, times = json.loads(done.stdout.splitlines()[-1])
-        return json.dumps([result, args]), times
+    for line in done.stdout.splitlines():
+        print(row(*json.loads(line)), flush=True)
+    if done.returncode:
+        print(done.stderr[-500:])
 
 
-def cases_table(prefix: tuple[str, ...], repeats: int = 3) -> None:
-    """Every case with a rewrite: equal or different, median times."""
-    print("| rule | case | output | before ms | after ms | ratio |")
-    print("|---|---|---|---|---|---|")
-    for rule in rules():
-        if rule.code.startswith(prefix):
-            for number, case in enumerate(rule.cases):
-                if isinstance(case, Spots) and case.after is not None and case.inputs:
-                    print(row(rule, number, case, repeats), flush=True)
-
-
-def row(rule: Rule, number: int, case: Spots, repeats: int) -> str:
+def row(code: str, number: int, sides: list[tuple[str, list[float]]]) -> str:
     """One line of the table."""
-    assert case.after is not None
-    on_gpu = rule.code not in ("PT503", "PT504")
-    prelude = TORCH.format(on_gpu) if rule.code.startswith("PT") else NUMBA
-    first, slow = run_case(prelude, case.before, case, repeats)
-    second, fast = run_case(prelude, case.after, case, repeats)
+    (first, slow), (second, fast) = sides
     verdict = "equal" if first == second else f"DIFFERENT {first[:90]} / {second[:90]}"
     if first.startswith("failed"):
-        verdict = first
+        verdict = first[:150]
     old, new = median(slow) * 1e3, median(fast) * 1e3
-    return f"| {rule.code} | {number} | {verdict} | {old:.2f} | {new:.2f} | {old / new:.2f} |"
+    return f"| {code} | {number} | {verdict} | {old:.2f} | {new:.2f} | {old / new:.2f} |"
 
 
-def programs_table(programs: dict[Path, list[str]], prefix: tuple[str, ...]) -> None:
-    """Whole programs, before and after all safe rewrites, and after each of them alone."""
+def programs_table(programs: dict[Path, list[str]], prefix: str) -> None:
+    """Whole programs, before and after all safe rewrites."""
     print("\n| program | rewrites | output | before s | after s | ratio |")
     print("|---|---|---|---|---|---|")
-    originals: dict[Path, tuple[str, float]] = {}
-    alone: list[tuple[Path, bytes, list[str]]] = []
     for path, arguments in programs.items():
         source = Source(path, path.read_bytes())
-        found = mistakes(source, prefix)
-        originals[path] = run_program(source.data, arguments, 2)
-        text, used = together(source, found)
-        program_row(path, text, arguments, used, originals[path], 2)
-        for code, mistake in found:
-            if mistake.match is not None:
-                name = code + ("" if mistake.match.safe else " (unsafe)")
-                alone.append((path, apply_edits(source, mistake.match.edits), [name]))
-    for path, text, used in alone:
-        program_row(path, text, programs[path], used, originals[path], 1)
+        text, used = together(source, mistakes(source, prefix))
+        original = run_program(source.data, arguments, 1)
+        program_row(path, text, arguments, used, original, 1)
 
 
 def program_row(

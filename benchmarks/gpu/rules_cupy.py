@@ -30,8 +30,8 @@ from gpuadvise.registry import Rule, rules
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = (
     *((path, ()) for path in sorted((ROOT / "tests/gpu_rules/cupy_programs").glob("*.py"))),
-    (ROOT / "targets/cuda/cupy_life.py", ("1000", "100")),
-    (ROOT / "targets/cuda/cupy_pipeline.py", ("300", "250000")),
+    (ROOT / "targets/cuda/cupy_life.py", ("--size", "1000", "--steps", "100")),
+    (ROOT / "targets/cuda/cupy_pipeline.py", ("--steps", "300", "--size", "250000")),
 )
 CHILD = r"""
 import contextlib, io, json, pickle, runpy, statistics, sys, time

@@ -14,10 +14,12 @@ ROOT = Path(__file__).parents[2]
 
 def main() -> None:
     """Print both tables."""
-    cases_table(("NC",))
-    programs = {ROOT / "targets" / "cuda" / "numba_host_arrays.py": ["1024", "400"]}
+    cases_table("NC")
+    programs = {
+        ROOT / "targets" / "cuda" / "numba_host_arrays.py": ["--size", "1024", "--steps", "400"]
+    }
     programs |= {p: [] for p in sorted((ROOT / "tests/gpu_rules/numba_programs").glob("*.py"))}
-    programs_table(programs, ("NC",))
+    programs_table(programs, "NC")
 
 
 if __name__ == "__main__":

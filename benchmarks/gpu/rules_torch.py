@@ -14,14 +14,14 @@ ROOT = Path(__file__).parents[2]
 
 def main() -> None:
     """Print both tables."""
-    cases_table(("PT",))
+    cases_table("PT")
     targets = ROOT / "targets" / "cuda"
     programs = {
-        targets / "torch_training.py": ["60000", "4"],
-        targets / "torch_inference.py": ["20000"],
+        targets / "torch_training.py": ["--size", "60000", "--steps", "4"],
+        targets / "torch_inference.py": ["--steps", "20000"],
     }
     programs |= {p: [] for p in sorted((ROOT / "tests/gpu_rules/torch_programs").glob("*.py"))}
-    programs_table(programs, ("PT",))
+    programs_table(programs, "PT")
 
 
 if __name__ == "__main__":

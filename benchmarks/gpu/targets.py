@@ -1,10 +1,11 @@
 """The bundled CUDA programs through the whole tool: what is named, rewritten, and gained.
 
-    python benchmarks/gpu/targets.py [--only NAMES] [--budget S] [--output FILE]
+    python benchmarks/gpu/targets.py [--only NAMES] [--budget S] [--unsafe] [--reports DIR]
+        [--output FILE]
 
-Each program runs in a folder of its own with ``--apply``; then the original and the rewritten
-script run once more, and their output is compared. Needs an NVIDIA GPU, CuPy, PyTorch, numba-cuda
-and cupti-python.
+Each program runs in a folder of its own with ``--apply``; where that changed it, the original and
+the rewritten script run once more, and their output is compared. Needs an NVIDIA GPU, CuPy,
+PyTorch, numba-cuda and cupti-python.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from trace_overhead import FOLDER, header
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--budget", type=float, default=60.0)
+    parser.add_argument("--budget", type=float, help="default: the tool's own")
+    parser.add_argument("--unsafe", action="store_true", help="hand it on to the tool")
+    parser.add_argument("--reports", type=Path, help="folder for the reports in words")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     lines = [
@@ -34,27 +37,32 @@ def main() -> None:
     print("\n".join(lines), flush=True)
     for program in sorted(FOLDER.glob("*.py")):
         if program.stem != "__init__" and (not options.only or program.stem in options.only):
-            lines.append(row(program, options.budget))
+            more = [] if options.budget is None else ["--budget", str(options.budget)]
+            more += ["--unsafe"] if options.unsafe else []
+            lines.append(row(program, more, options.reports))
             print(lines[-1], flush=True)
     if options.output:
         options.output.write_text(f"{header()}\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
 
 
-def row(program: Path, budget: float) -> str:
+def row(program: Path, more: list[str], reports: Path | None) -> str:
     with tempfile.TemporaryDirectory() as folder:
         script, report = Path(folder) / program.name, Path(folder).with_suffix(".json")
         shutil.copy(program, script)
-        command = ["-m", "gpuadvise", "--apply", "--budget", str(budget), "--json", str(report)]
+        command = ["-m", "gpuadvise", "--apply", "--verbose", "--json", str(report), *more]
         done = run([*command, str(script)], folder)
+        if reports is not None:
+            (reports / f"{program.stem}.txt").write_text(done.stderr, encoding="utf-8")
         if not report.exists():
             return f"| {program.stem} | exit status {done.returncode}: {done.stderr[-200:]} |"
         data = json.loads(report.read_text(encoding="utf-8"))
         report.unlink()
-        before, after = run([str(program)], folder), run([script.name], folder)
-        same = before.stdout == after.stdout and before.returncode == after.returncode
-    return " | ".join(
-        ["", program.stem, *cells(data), "equal" if same else "DIFFERENT", ""]
-    ).strip()
+        same = "as it was"
+        if script.read_bytes() != program.read_bytes():
+            before, after = run([str(program)], folder), run([script.name], folder)
+            equal = before.stdout == after.stdout and before.returncode == after.returncode
+            same = "equal" if equal else "DIFFERENT"
+    return " | ".join(["", program.stem, *cells(data), same, ""]).strip()
 
 
 def run(arguments: list[str], folder: str) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,6 @@
 """Game of Life on the GPU that fetches the grid to the host at every step."""
 
-import sys
+import argparse
 
 import cupy as cp
 import numpy as np
@@ -34,9 +34,11 @@ def simulate(size, steps, seed=7):
 
 
 def main():
-    size = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    steps = int(sys.argv[2]) if len(sys.argv) > 2 else 300
-    grid, populations = simulate(size, steps)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=2000, help="rows and columns of the grid")
+    parser.add_argument("--steps", type=int, default=1000, help="generations")
+    options = parser.parse_args()
+    grid, populations = simulate(options.size, options.steps)
     print("alive at the end:", int(grid.sum()))
     print("most:", max(populations), "least:", min(populations))
 

@@ -1,6 +1,6 @@
 """Game of Life that stays on the device: fused kernel, two buffers, one copy at the end."""
 
-import sys
+import argparse
 
 import cupy as cp
 import numpy as np
@@ -37,9 +37,11 @@ def simulate(size, steps, seed=7):
 
 
 def main():
-    size = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
-    steps = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
-    grid, populations = simulate(size, steps)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=4000, help="rows and columns of the grid")
+    parser.add_argument("--steps", type=int, default=2000, help="generations")
+    options = parser.parse_args()
+    grid, populations = simulate(options.size, options.steps)
     print("alive at the end:", int(grid.sum()))
     print("most:", populations.max(), "least:", populations.min())
 

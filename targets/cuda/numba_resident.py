@@ -1,6 +1,6 @@
 """Heat equation with numba.cuda: arrays go to the device once and come back once."""
 
-import sys
+import argparse
 
 import numpy as np
 from numba import cuda
@@ -33,10 +33,12 @@ def simulate(size, steps, alpha=0.2):
 
 
 def main():
-    size = int(sys.argv[1]) if len(sys.argv) > 1 else 4096
-    steps = int(sys.argv[2]) if len(sys.argv) > 2 else 3000
-    field = simulate(size, steps)
-    print("mean", field.mean(), "centre", field[size // 2, size // 2])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=4096, help="rows and columns of the field")
+    parser.add_argument("--steps", type=int, default=3000, help="time steps")
+    options = parser.parse_args()
+    field = simulate(options.size, options.steps)
+    print("mean", field.mean(), "centre", field[options.size // 2, options.size // 2])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Inference one sample at a time, with gradients recorded and every result fetched at once."""
 
-import sys
+import argparse
 
 import torch
 from torch import nn
@@ -25,12 +25,15 @@ def classify(model, samples, device):
 
 
 def main():
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 8000
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=512, help="width of the hidden layers")
+    parser.add_argument("--steps", type=int, default=30_000, help="samples")
+    options = parser.parse_args()
     torch.manual_seed(2)
     device = torch.device("cuda")
-    model = network(128, 512, 10).to(device)
+    model = network(128, options.size, 10).to(device)
     model.eval()
-    samples = torch.randn(count, 128)
+    samples = torch.randn(options.steps, 128)
     labels = classify(model, samples, device)
     print("counts", [labels.count(label) for label in range(10)])
 

@@ -1,6 +1,6 @@
 """A small feed-forward network, trained with the usual mistakes."""
 
-import sys
+import argparse
 
 import torch
 from torch import nn
@@ -59,14 +59,16 @@ def evaluate(model, loader, device):
 
 
 def main():
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 40_000
-    epochs = int(sys.argv[2]) if len(sys.argv) > 2 else 4
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=100_000, help="samples")
+    parser.add_argument("--steps", type=int, default=6, help="epochs")
+    options = parser.parse_args()
     torch.manual_seed(5)
     device = torch.device("cuda")
-    data = made_data(count, 64)
-    loader = DataLoader(data, batch_size=128, shuffle=False)
+    data = made_data(options.size, 64)
+    loader = DataLoader(data, batch_size=256, shuffle=False)
     model = Network(64, 256).to(device)
-    history = train(model, loader, device, epochs)
+    history = train(model, loader, device, options.steps)
     print("loss", [round(value, 4) for value in history])
     print("error", round(evaluate(model, loader, device), 4))
 

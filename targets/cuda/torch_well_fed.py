@@ -1,6 +1,6 @@
 """The same kind of network, trained on batches that are on the device already."""
 
-import sys
+import argparse
 
 import torch
 from torch import nn
@@ -23,16 +23,19 @@ def train(model, x, y, epochs, batch):
 
 
 def main():
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    epochs = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=1_000_000, help="samples")
+    parser.add_argument("--steps", type=int, default=10, help="epochs")
+    options = parser.parse_args()
     torch.manual_seed(5)
+    torch.set_float32_matmul_precision("high")
     device = torch.device("cuda")
-    x = torch.randn(count, 256, device=device)
+    x = torch.randn(options.size, 256, device=device)
     y = torch.sin(x.sum(dim=1, keepdim=True))
     model = nn.Sequential(
         nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1)
     ).to(device)
-    history = train(model, x, y, epochs, 20_000)
+    history = train(model, x, y, options.steps, 20_000)
     with torch.inference_mode():
         error = (model(x) - y).abs().mean().item()
     print("loss", [round(value, 3) for value in history])

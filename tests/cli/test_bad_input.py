@@ -351,3 +351,11 @@ def test_effects_that_cannot_be_redirected(
     words = {"database": f"it writes {outside}, outside", "network": "it talks to the network"}
     assert f"unverified as a whole script: {words[effect]}".replace(" ", "") in outcome
     assert (run.folder / "s.py").read_text() == text, "what is unverified is never applied"
+
+
+@pytest.mark.parametrize("runs", ["0", "-3", "many", "1.5"])
+def test_runs_is_a_positive_number(gpuadvise, runs):
+    write(gpuadvise("--version").folder, "s.py", "print(1)\n")
+    done = gpuadvise("--runs", runs, "s.py")
+    assert done.code == 2 and "--runs" in done.err
+    assert done.out == "", "the script did not run"

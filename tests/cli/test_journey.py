@@ -84,7 +84,7 @@ def test_patch_gives_what_apply_wrote(advised: Path, tmp_path: Path, command: li
 
 def test_json_tells_the_same_story(advised: Path) -> None:
     report = json.loads((advised / "r.json").read_text())
-    assert report["schema_version"] == "1"
+    assert report["schema_version"] == "2"
     assert report["outcome"] == "advice found"
     speedup = report["script_verdict"]["speedup"]
     assert 1.1 < speedup["low"] <= speedup["value"] <= speedup["high"]

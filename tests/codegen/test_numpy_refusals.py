@@ -33,7 +33,7 @@ REFUSED = {
         "another iteration writes",
     ),
     "histogram": (
-        "def k(h, b):\n    for i in range(len(b)):\n        h[b[i]] += 1\n",
+        "def k(h, b):\n    for i in range(len(b)):\n        h[b[i]] = 2 * h[b[i]] + 1\n",
         (np.zeros(10, dtype=int), INTEGERS),
         "h",
     ),

@@ -179,6 +179,18 @@ def test_the_recorded_training_shows_backward_and_item() -> None:
     assert work[47].syncs == 8
 
 
+def test_raw_kernels_of_four_threads_are_at_the_threads_own_lines() -> None:
+    """``square`` is launched at line 17 by each worker ten times, and once by the main thread."""
+    recorded = load(DATA / "cupy_raw_threads.npz")
+    work = by_line(recorded)
+    assert {name: count for name, (count, _) in work[17].names.items()} == {"square": 41}
+    assert (work[26].syncs, work[23].kernels) == (4, 4)
+    assert [(c.direction, c.count, c.bytes) for c in work[27].copies] == [
+        ("device to host", 4, 4 * (1000 + 2000 + 3000 + 4000))
+    ]
+    assert len(np.unique(recorded["calls"]["thread"])) == 5
+
+
 def test_the_recorded_kernel_on_host_arrays_copies_at_its_launch() -> None:
     work = by_line(load(DATA / "numba_host_arrays.npz"))
     directions = {c.direction: (c.count, c.bytes) for c in work[29].copies}

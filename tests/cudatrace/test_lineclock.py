@@ -1,4 +1,4 @@
-"""The line recorder needs ``sys.monitoring``: it runs in the newest Python at hand."""
+"""The line recorders: with ``sys.monitoring`` in the newest Python at hand, and trace functions."""
 
 from __future__ import annotations
 
@@ -26,19 +26,28 @@ def newest() -> str | None:
 
 
 PYTHON = newest()
-pytestmark = pytest.mark.skipif(PYTHON is None, reason="no Python with sys.monitoring (3.12) here")
+
+
+@pytest.fixture(params=["lineclock.LineClock", "linetrace.LineTrace"], autouse=True)
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both recorders give the same events."""
+    if request.param == "lineclock.LineClock" and PYTHON is None:
+        pytest.skip("no Python with sys.monitoring (3.12) here")
+    monkeypatch.setattr(sys.modules[__name__], "KIND", request.param)
+
+
+KIND = ""
 
 RUN = """
-import importlib.util, itertools, json, sys, types
+import importlib, itertools, json, sys, types
 package = types.ModuleType("clock"); package.__path__ = [{folder!r}]; sys.modules["clock"] = package
-spec = importlib.util.spec_from_file_location("clock.lineclock", {folder!r} + "/lineclock.py")
-module = importlib.util.module_from_spec(spec); sys.modules["clock.lineclock"] = module
-spec.loader.exec_module(module)
+module = importlib.import_module("clock.lineclock")
+made = importlib.import_module("clock." + {kind!r}.partition(".")[0])
 module.LIMIT = {limit}
 module._CHECK_EVERY = 1
 ticks = itertools.count()
 reasons = []
-clock = module.LineClock([{script!r}], lambda: next(ticks), reasons.append)
+clock = getattr(made, {kind!r}.partition(".")[2])([{script!r}], lambda: next(ticks), reasons.append)
 clock._room = {limit}
 clock.start()
 code = compile(open({script!r}).read(), {script!r}, "exec")
@@ -49,10 +58,13 @@ except ZeroDivisionError:
     pass
 clock.stop()
 main = min(clock.lines)
-lines = [(line, code.co_qualname) for thread, _, code, line in clock.events() if thread == main]
-ranges = [(code.co_qualname, enter) for _, _, code, enter in clock.function_events()]
+def pairs(stream):
+    return [(clock.codes[c].co_qualname, n) for c, n in zip(stream[1::3], stream[2::3])]
+lines = [(line, name) for name, line in pairs(clock.lines[main])]
+ranges = [pair for stream in clock.ranges.values() for pair in pairs(stream)]
 print(json.dumps({{"lines": lines, "ranges": ranges, "threads": len(clock.lines),
-    "reasons": reasons, "free": sys.monitoring.get_tool(4) is None}}))
+    "reasons": reasons, "free": sys.gettrace() is None and (
+        not hasattr(sys, "monitoring") or sys.monitoring.get_tool(4) is None)}}))
 """
 
 
@@ -60,8 +72,9 @@ def recorded(tmp_path: Path, text: str, limit: int = 10_000) -> dict[str, list[l
     script = tmp_path / "script.py"
     script.write_text(text)
     folder = str(PACKAGE / "cudatrace")
-    program = RUN.format(folder=folder, script=str(script), limit=limit)
-    done = subprocess.run([str(PYTHON), "-c", program], capture_output=True, text=True, check=True)
+    program = RUN.format(folder=folder, script=str(script), limit=limit, kind=KIND)
+    python = PYTHON if KIND == "lineclock.LineClock" else sys.executable
+    done = subprocess.run([str(python), "-c", program], capture_output=True, text=True, check=True)
     found: dict[str, list[list[object]]] = json.loads(done.stdout)
     return found
 
@@ -114,6 +127,23 @@ def test_each_thread_has_its_own_lines(tmp_path: Path) -> None:
 def test_recording_says_when_there_is_no_more_room(tmp_path: Path) -> None:
     found = recorded(tmp_path, "for i in range(200):\n    a = i\n", limit=50)
     assert found["reasons"] == ["50 line events were recorded"]
+
+
+def test_functions_take_room_too(tmp_path: Path) -> None:
+    """A ``lambda`` a turn: each is entered and left; here half as many fit as of lines."""
+    text = "f = lambda: 0\nfor i in range(200): f()\n"
+    (reason,) = recorded(tmp_path, text, limit=80)["reasons"]
+    assert reason == "20 entries and exits of functions were recorded"
+
+
+def test_a_thread_that_follows_another_has_its_own_lines(tmp_path: Path) -> None:
+    """Python gives the number of a thread that has ended to the next one."""
+    text = (
+        "import threading\ndef work():\n    return threading.get_native_id()\n"
+        "for i in range(5):\n"
+        "    t = threading.Thread(target=work)\n    t.start()\n    t.join()\n"
+    )
+    assert recorded(tmp_path, text)["threads"] == 6
 
 
 def test_the_tool_id_is_given_back(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ class Sampled:
     samples: int = 100
     partial: bool = False
     notes: tuple[str, ...] = ("from samples",)
+    by: str = "scalene"
 
 
 @dataclass

@@ -336,3 +336,28 @@ def test_files_of_every_form(code: str, form: str) -> None:
             if case.after is not None:
                 text, expected = FORMS[form](case.before), FORMS[form](case.after)
                 assert expected in rewrites(code, text, case.function or "")
+
+
+RECURSIVE = """\
+import cupy as cp
+
+LIMIT = cp.asarray(3)
+
+
+def search(n):
+    if n > LIMIT:
+        return n
+    return search(n + 1) + cp.sum(cp.arange(n))
+
+
+found = search(1)
+for _ in range(3):
+    total = found + search(2)
+"""
+
+
+@pytest.mark.parametrize("code", sorted(CUPY))
+def test_a_recursive_function_that_reads_a_global_ends(code: str) -> None:
+    """Its values are those of the module, which are those of its calls, and so on."""
+    for region in static_chain(RECURSIVE, None):
+        CUPY[code](region)

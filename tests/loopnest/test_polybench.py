@@ -42,7 +42,7 @@ VERDICTS = {
     "ludcmp": [C, R],
     "trisolv": [C, R],
     "correlation": [P, R],
-    "covariance": [C, C, R],
+    "covariance": [C, P, R],
     "deriche": [P, C],
     "floyd-warshall": [C, C, C],
     "nussinov": [C, C, R],

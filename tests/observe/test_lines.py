@@ -538,7 +538,24 @@ def test_time_limit(tmp_path: Path, body: str, monkeypatch: pytest.MonkeyPatch) 
     result = observe(path, limit=1.0)
     assert time.monotonic() - begin < 10
     assert (result.ended, result.partial) == (Stopped(1.0), True)
+    assert result.run is not None and result.run.end == Stopped(1.0)  # no failure of the program
     assert at(result, 2).entries == 1
+
+
+def test_switching_while_the_program_switches_is_silent(tmp_path: Path) -> None:
+    """A tick in the middle of a call that is just being timed: nothing is said or lost."""
+    path = write(
+        tmp_path,
+        """
+        def f(x):
+            return x + 1
+        total = 0
+        for i in range(400_000):
+            total += f(i)
+        """,
+    )
+    result = observe(path, functions=[(path, "f")], budget=2.0, expected=0.2)
+    assert result.run is not None and not result.run.stderr
 
 
 def test_other_children_and_threads_leave_no_records(tmp_path: Path) -> None:

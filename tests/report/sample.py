@@ -210,7 +210,7 @@ def full_report() -> Report:
         Trial(
             Candidate("c2", "ZZ401", step, other),
             Verified(ratio(240.0, 0.0644), ErrorSize(1e-9, 2e-12, 3), 3, "return value", 0.65),
-            Verified(ratio(6.4), ErrorSize(), 0, "standard output"),
+            Verified(ratio(6.4), ErrorSize(), 0, "standard output", 0.92, later=ratio(75.0)),
             0.9,
         ),
         Trial(Candidate("c3", "ZZ402", step, summed), Mismatch("new[3, 4] is 1 instead of 0")),

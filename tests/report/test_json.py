@@ -96,7 +96,7 @@ def test_lowered_loops_are_lowered_again() -> None:
 
 def test_what_readers_look_for_first() -> None:
     data = through_text(full_report())
-    assert data["schema_version"] == SCHEMA_VERSION == "1"
+    assert data["schema_version"] == SCHEMA_VERSION == "2"
     assert data["outcome"] == "advice found"
     assert data["patch"].startswith("--- a/life.py\n+++ b/life.py\n")
     finding = data["findings"][0]
@@ -151,7 +151,7 @@ def _at(data: Any, *path: Any) -> Any:
 @pytest.mark.parametrize(
     ("path", "key", "value", "words"),
     [
-        ((), "schema_version", "2", "schema version '2'"),
+        ((), "schema_version", "1", "schema version '1'"),
         ((), "outcome", "great", "'great'"),
         ((), "machine", None, "report.machine"),
         (("machine",), "cores", "two", r"report\.machine\.cores: 'two' is not"),

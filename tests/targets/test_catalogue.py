@@ -18,6 +18,9 @@ SMALL = {
     "mandelbrot": ("40", "30"),
     "heat": ("12", "10"),
     "pairwise": ("40", "3"),
+    "monte_carlo": ("50", "8"),
+    "nbody": ("8", "3"),
+    "matrix_chain": ("9", "3"),
     "module_filter": ("2000",),
     "grid_lists": ("20", "12"),
     "refused": ("400",),
@@ -25,14 +28,29 @@ SMALL = {
 }
 
 
+ON_CPU = [example for example in targets.catalogue() if not example.needs]
+ON_GPU = [example for example in targets.catalogue() if example.needs]
+
+
 def test_every_program_of_the_folder_is_listed_once():
     folder = Path(targets.__file__).parent
     on_disk = sorted(p.stem for p in folder.glob("*.py") if p.stem != "__init__")
-    assert sorted(e.name for e in targets.catalogue()) == on_disk
+    assert sorted(e.name for e in ON_CPU) == on_disk
     assert set(SMALL) == set(on_disk)
+    on_gpu = sorted(p.stem for p in (folder / "cuda").glob("*.py") if p.stem != "__init__")
+    assert sorted(e.name for e in ON_GPU) == on_gpu
 
 
-@pytest.mark.parametrize("example", targets.catalogue(), ids=lambda e: e.name)
+@pytest.mark.parametrize("example", ON_GPU, ids=lambda e: e.name)
+def test_programs_for_a_gpu_say_what_they_need_and_take(example):
+    package = {"cupy": "CuPy", "numba": "numba-cuda", "torch": "PyTorch"}
+    assert example.needs == f"an NVIDIA GPU and {package[example.name.partition('_')[0]]}"
+    assert example.summary.endswith(".") and len(example.summary) <= 100
+    for option in ("--size", "--steps"):
+        assert f'add_argument("{option}", type=int, default=' in example.source
+
+
+@pytest.mark.parametrize("example", ON_CPU, ids=lambda e: e.name)
 def test_docstring_says_what_it_is_and_how_to_start_it(example):
     docstring = ast.get_docstring(ast.parse(example.source))
     assert example.summary and example.summary.endswith(".")
@@ -41,7 +59,7 @@ def test_docstring_says_what_it_is_and_how_to_start_it(example):
     assert docstring.count("[") == len(example.arguments)
 
 
-@pytest.mark.parametrize("example", targets.catalogue(), ids=lambda e: e.name)
+@pytest.mark.parametrize("example", ON_CPU, ids=lambda e: e.name)
 def test_defaults_are_those_of_the_program(example):
     for argument in example.arguments:
         assert argument in example.source.replace("_", "")

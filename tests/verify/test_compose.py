@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from gpuadvise.conditions import turn
 from gpuadvise.deadline import Deadline
 from gpuadvise.model import (
     Basis,
@@ -392,3 +393,49 @@ total = 190 + (len(open(path).read()) > 1)
     first = next(t for f in chosen.findings for t in f.others if t.candidate.id == "first")
     assert isinstance(first.script_verdict, Mismatch)
     assert "the last runs speak against it" in first.left_out
+
+
+ONE_LOOP = """\
+import time
+
+
+def add():
+    total = 0
+    for i in range(20):
+        time.sleep(0.03)
+        total += i
+    return total
+
+
+def arguments():
+    return (), {}
+
+
+if __name__ == "__main__":
+    print(add())
+"""
+PLAIN = "    time.sleep(0.25)\n    total = 190\n"
+COMPILED = """\
+    # stands in for numba: the first run compiles, later ones find the result
+    import os
+
+    cached = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__pycache__", "k.nbi")
+    if not os.path.exists(cached):
+        time.sleep(0.4)
+        os.makedirs(os.path.dirname(cached), exist_ok=True)
+        open(cached, "w").close()
+    total = 190
+"""
+
+
+@pytest.mark.parametrize(("runs", "winner"), [(1, "plain"), (50, "compiled")])
+def test_how_often_it_will_run_decides(world, runs, winner):
+    world.program(ONE_LOOP, ("call", "add"))
+    old = ONE_LOOP[ONE_LOOP.index("    for") : ONE_LOOP.index("    return")]
+    texts = (("plain", PLAIN), ("compiled", COMPILED))
+    rewrites = [world.candidate(name, old, text, share=0.98) for name, text in texts]
+    chosen = world.choose(*rewrites, runs=runs)
+    assert winners(chosen) == [winner], chosen
+    found = turn(chosen.findings[0], runs)
+    assert found is not None and found.trial.candidate.id != winner
+    assert (found.runs > 1) == (runs == 1)

@@ -216,7 +216,7 @@ PAIRS = {
     "record": (lambda: record(1.0), lambda: record(2.0)),
     "record scalar": (lambda: record(1.0)[0], lambda: record(2.0)[0]),
     "date": (lambda: np.datetime64("2020-01-01"), lambda: np.datetime64("2020-01-02")),
-    "no date": (lambda: np.datetime64("NaT"), lambda: np.datetime64("2020-01-02")),
+    "no date": (lambda: np.datetime64("NaT", "D"), lambda: np.datetime64("2020-01-02")),
     "datetime": (lambda: datetime(2020, 1, 1), lambda: datetime(2020, 1, 2)),
     "timedelta": (lambda: timedelta(1), lambda: timedelta(2)),
     "text array": (

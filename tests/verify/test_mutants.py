@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import ast
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-import mutants as bench
 from mutant_operators import OPERATORS
 from mutant_operators import mutants as mutants_of
+from mutant_run import NO_FAULT, PROGRAMS, Row, Selection, results
+from mutant_table import Review, reviews, sort
 from mutant_text import Rewritten
 
 OLD = """\
@@ -80,6 +82,87 @@ def test_every_kind_of_fault_can_be_made() -> None:
     assert len(names) >= 18, sorted(names)
 
 
+KERNEL_OLD = """\
+import numpy as np
+
+
+def totals(u, limit):
+    out = np.zeros(len(u))
+    for i in range(len(u)):
+        total = 0.0
+        for k in range(i):
+            if u[k] > limit:
+                break
+            total += u[k]
+        out[i] = total
+    return out
+"""
+KERNEL = """\
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _totals_kernel(u, limit, out):
+    for i in range(len(u)):
+        total = 0.0
+        for k in range(i):
+            if u[k] > limit:
+                break
+            total += u[k]
+        out[i] = total
+
+
+def totals(u, limit):
+    out = np.zeros(len(u))
+    _totals_kernel(u, limit, out)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("operator", "line", "words"),
+    [
+        ("hoisted", 7, "total = 0.0 -> before the loop"),
+        ("threads", 7, "for i in range(len(u)) -> numba.prange"),
+        ("threads", 9, "for k in range(i) -> numba.prange"),
+        ("narrow accumulator", 12, "total += u[k] -> total = np.float32(total + (u[k]))"),
+        ("exit lost", 11, "break -> continue"),
+        ("dropped statement", 12, "total += u[k] -> pass"),
+    ],
+)
+def test_faults_of_compiled_kernels(operator: str, line: int, words: str) -> None:
+    code = Rewritten(KERNEL_OLD.encode(), KERNEL.encode(), "totals", 6)
+    made = {m.what: m for m in mutants_of(code, frozenset({operator}))}
+    assert words in made and made[words].line == line, made.keys()
+    if operator == "hoisted":
+        assert b"    total = 0.0\n    for i in range(len(u)):\n" in made[words].text
+    if operator == "threads":
+        assert made[words].text.count(b"numba.prange(") == 1
+        assert b"parallel=True" in made[words].text
+
+
+def test_flags_that_are_there_are_no_fault() -> None:
+    code = Rewritten(KERNEL_OLD.encode(), KERNEL.encode(), "totals", 6)
+    (made,) = mutants_of(code, frozenset({"compiler flags"}))
+    assert "fastmath=True" in made.what
+
+
+def test_a_review_is_of_one_place() -> None:
+    row = Row("p", "NP201", "exception swallowed", 8, "try: all of it", "escaped", "", "<module>")
+    review = Review(*[*(row.program, row.rule, row.operator, row.what), "equivalent", "so", "f"])
+    assert sort([row], [review]).escaped == ((row, None),)
+    review = replace(review, place="<module>")
+    assert sort([row], [review]).equivalent == ((row, review),)
+    assert sort([row], []).caught == 0 and sort([replace(row, stage="region")], []).caught == 1
+
+
+def test_every_review_has_a_reason_and_is_of_a_known_operator() -> None:
+    for review in reviews():
+        assert review.operator in OPERATORS and len(review.reason) > 20, review
+        assert review.verdict in ("equivalent", "escape"), review
+
+
 @pytest.mark.parametrize(
     ("program", "rule", "operators", "least"),
     [
@@ -95,14 +178,14 @@ def test_faults_are_caught(program: str, rule: str, operators: frozenset[str], l
         assert row.stage in ("text", "perturbed") or row.operator not in PERTURBED, row
 
 
-def tried(program: str, rule: str, operators: frozenset[str]) -> list[bench.Row]:
-    path = bench.PROGRAMS / f"{program}.py"
-    rows = list(bench.results([path], rules=frozenset({rule}), operators=operators, each=1))
+def tried(program: str, rule: str, operators: frozenset[str]) -> list[Row]:
+    selection = Selection(rules=frozenset({rule}), operators=operators, each=1)
+    rows = list(results([PROGRAMS / f"{program}.py"], selection))
     # A rewrite that does not pass as it is would make every fault in it look caught.
-    assert rows and not [row for row in rows if row.operator == "no fault"], rows
+    assert rows and not [row for row in rows if row.operator == NO_FAULT], rows
     return rows
 
 
-def escapes(rows: list[bench.Row]) -> list[str]:
-    found = bench.sort(rows, bench.reviews())
+def escapes(rows: list[Row]) -> list[str]:
+    found = sort(rows, reviews())
     return [f"{row.operator}, line {row.line}: {row.what}" for row, _ in found.escaped]

@@ -181,7 +181,7 @@ def test_integers_beyond_64_bits(bench):
         "        total = sum(int(c) * int(c) & 0xFFFFFFFFFFFFFFFF for c in counts)\n    else:\n    "
     )
     new += old.replace("\n", "\n    ")
-    caught(tried(bench, state, old, new), "limits of the type", "larger by 256", "the code")
+    caught(tried(bench, state, old, new), "limits of the type", "larger by 2", "the code")
 
 
 def test_negative_integers(bench):
@@ -191,7 +191,7 @@ def test_negative_integers(bench):
     new = "    if type(counts) is list and all(type(c) is int and c < 2**31 for c in counts):\n"
     new += "        total = sum(int(math.fmod(c, 7)) for c in counts)\n    else:\n    "
     new += old.replace("\n", "\n    ")
-    words = ("negative values", "beyond the range", "limits of", "the code")
+    words = ("negative values", "beyond the range", "limits of", "larger by 2", "the code")
     caught(tried(bench, state, old, new), *words)
 
 
@@ -411,7 +411,7 @@ def test_originals_that_never_end_are_left_out(bench):
         "        for x in xs:\n            steps += 1",
         "        for _ in xs:\n            steps += 1",
     )
-    assert time.monotonic() - start < 12.0
+    assert time.monotonic() - start < LIMIT
     passed(result, 3)
     assert result.perturbed.left_out["the original took too long"] >= 1
 
@@ -530,7 +530,9 @@ def test_the_same_inputs_every_time(bench):
 
 def array_bytes(state):
     arguments = state.nodes[state.roots["arguments"][1]]["v"]
-    nodes = [state.nodes[value[1]] for value in arguments if value[0] == "r"]
+    # a plain number may stand where an array was
+    held = [value for value in arguments if isinstance(value, list | tuple) and value[0] == "r"]
+    nodes = [state.nodes[value[1]] for value in held]
     return [bytes(state.bytes_of(node) or b"") for node in nodes]
 
 
@@ -553,3 +555,37 @@ def test_no_step_at_all(bench):
         bench, state, "    return x", "    if len(v):\n        v[-1] = 0.0\n    return x"
     )
     caught(result, "n: 0, random values")
+
+
+SCALED = """
+    import numpy as np
+
+    def scale(x, rate, n):
+        for i in range(n):
+            x[i] = rate * x[i]
+        return x
+
+    def arguments():
+        return (np.linspace(0.0, 1.0, 40), 0.5, 40), {}
+    """
+SCALED_LOOP = "    for i in range(n):\n        x[i] = rate * x[i]\n"
+
+
+def test_exceptions_that_are_swallowed(bench):
+    state = bench.hold(SCALED, "call", "scale")
+    kept = SCALED_LOOP.replace("\n    ", "\n        ")
+    swallowed = f"    try:\n    {kept}    except (TypeError, ValueError):\n        pass\n"
+    told = caught(tried(bench, state, SCALED_LOOP, swallowed), "x", "rate", "n")
+    assert ": exception" in told
+
+
+def test_another_exception_where_a_text_was_given(bench):
+    """``'many' <= 40`` in a guard, ``range('many')`` in the original: no caller is the wiser."""
+    state = bench.hold(SCALED, "call", "scale")
+    guard = "type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1 and x.flags.carray"
+    fast = (
+        f"    if n <= len(x) and type(n) is int and n >= 0 and {guard} and type(rate) is float:\n"
+    )
+    kept = SCALED_LOOP.replace("\n    ", "\n        ").replace("    for", "        for", 1)
+    fast += f"        x[:n] = rate * x[:n]\n    else:\n{kept}"
+    passed(tried(bench, state, SCALED_LOOP, fast), 60)

@@ -116,7 +116,7 @@ def test_every_size_is_tried():
     sizes = {what.sizes.get(40) for what in made if what.sizes}
     assert {0, 1, 2, 5, 12, 80} <= sizes
     kinds = {what.kind for what in made}
-    assert kinds == {"none", "values", "exact", "form", "share", "axis"}
+    assert kinds == {"none", "values", "exact", "whole", "form", "share", "axis"}
     # As they cross a socket.
     for what in made:
         assert Perturbation.parse(json.loads(json.dumps(what.plain()))) == what
@@ -174,6 +174,20 @@ def test_what_statements_before_a_loop_prove_is_kept():
     # The length is in the text: another one cannot be.
     fixed = LOOP.replace(b"np.zeros(n)", b"np.zeros(50)")
     assert not Scheme(found(statement(fixed), fixed)).resizable
+    # Stored into, it is data; but not where the stores come later, or where it is bound anew.
+    for change, free in (
+        (b"out[0] = 1.0", True),
+        (b"out += 1.0", False),
+        (b"out[0] = 1.0\nout = np.zeros(n)", False),
+    ):
+        text = LOOP.replace(b"k = 3", change + b"\nk = 3")
+        slots = {slot.name: slot.free for slot in found(statement(text), text).slots}
+        assert slots["out"] is free, change
+    pair = LOOP.replace(b"out = np.zeros(n)", b"out, w = np.zeros(n), 2.0 * a").replace(
+        b"a[i] * k", b"a[i] * w[i]"
+    )
+    slots = {slot.name: slot.free for slot in found(statement(pair), pair).slots}
+    assert slots == {"a": True, "w": True, "n": False, "out": False}
     # n + n is not n + 1: no common shift keeps it.
     two = LOOP.replace(b"np.zeros(n)", b"np.zeros(n + n)")
     assert not Scheme(found(statement(two), two)).resizable
@@ -234,6 +248,62 @@ def test_values_are_what_their_name_says():
     assert max(Box(list(range(50))).change("outlier")) == 50
 
 
+def test_values_where_a_lost_element_or_another_order_shows():
+    data = np.linspace(-2.0, 5.0, 50)
+    last = Box(data.copy()).change("greatest last")
+    assert last.argmax() == 49 and list(last[:-1]) == list(data[:-1])
+    ended = Box(data.copy()).change("nan last")
+    assert np.isnan(ended[-1]) and not np.isnan(ended[:-1]).any()
+    assert np.count_nonzero(Box(data.copy()).change("sparse")) < 15
+    tenths = Box(data.copy()).change("tenths")
+    assert np.array_equal(tenths, np.round(tenths * 10.0) * 0.1) and np.any(
+        tenths != np.round(tenths)
+    )
+    halves = Box(data.copy()).change("halves")
+    assert np.array_equal(2.0 * halves, np.round(2.0 * halves)) and len(set(halves)) > 5
+    mixed = Box(data.copy()).change("mixed sizes")
+    assert sum(mixed) != sum(sorted(mixed, key=abs))
+    special = Box(data.copy()).change("infinity times zero")
+    assert np.isinf(special).any() and (special == 0.0).any()
+    whole = Box(list(range(50))).change("bytes")
+    assert min(whole) < 0 and max(whole) > 255 and all(type(x) is int for x in whole)
+    bounded = Box(np.arange(50, dtype=np.uint8)).change("bytes")
+    assert bounded.dtype == np.uint8 and bounded.max() == 255
+
+
+def numbers_of(inputs):
+    return {slot.name: slot.get() for slot in inputs.slots if slot.kind == "number"}
+
+
+def test_whole_numbers_for_all_floats():
+    inputs = found(held(label=2.75))
+    assert apply(inputs, Scheme(inputs), Perturbation("", "whole"))
+    assert numbers_of(inputs)["label"] == 3 and type(numbers_of(inputs)["label"]) is int
+    flat = next(slot.get() for slot in inputs.slots if slot.name == "flat")
+    assert all(type(value) is int for value in flat)
+
+
+def test_another_type_and_then_values_that_show_it():
+    inputs = found(held(grid=np.arange(1200).reshape(40, 30)))
+    position = next(k for k, slot in enumerate(inputs.slots) if slot.name == "grid")
+    change = Perturbation("", "form", "float64", (position,), then="tenths")
+    assert apply(inputs, Scheme(inputs), change)
+    grid = inputs.slots[position].get()
+    assert grid.dtype == np.float64 and not np.array_equal(grid, np.round(grid))
+    # What does not apply is not run at all, whatever values there would be.
+    inputs = found(held())
+    assert not apply(inputs, Scheme(inputs), change)
+
+
+@pytest.mark.parametrize("name", ["text", "three", "0-d subclass"])
+def test_what_is_no_number_where_one_was(name):
+    inputs = found(held())
+    slot = next(slot for slot in inputs.slots if slot.name == "n")
+    assert forms.change_form(slot, name)
+    assert type(slot.get()) is not int
+    assert (name in forms.ODD) == (name != "0-d subclass")
+
+
 def test_equal_contents_change_equally():
     data = np.linspace(0.0, 1.0, 30)
     first, second = Box(data.copy()).change("within"), Box(data.copy()).change("within")
@@ -265,6 +335,8 @@ def test_forms_of_arrays(name):
         "other axis": lambda: new.shape == (3, 4, 1),
         "fewer axes": lambda: new.shape == (4,),
         "swapped": lambda: not new.dtype.isnative,
+        "a text": lambda: new.dtype == object and "many" in new and new.shape == (3, 4),
+        "a number": lambda: type(new) is int,
     }
     assert told.get(name, lambda: new.dtype == np.dtype(forms_dtype(name)))(), new
 
@@ -335,3 +407,47 @@ def test_values_that_are_equal_in_narrow_types():
     )
     small = values._wrapped([1, 250, 3, 4], values.Draws(1), values.Range([1], 0, 255))
     assert small == [1, 250, 3, 4]
+
+
+def test_whole_numbers_that_no_double_holds():
+    old = [3, 5, 7, 9, 11, 13, 15, 17]
+    new = values._beyond_doubles(old, values.Draws(1), values.Range(old, None, None))
+    assert set(map(int.__sub__, new, old)) == {0, 2**53 + 1}
+    # Not for floats: a sum of them in another order would differ by more than rounding.
+    floats = [1.0, 2.0]
+    seen = values.Range(floats, None, None)
+    assert values._beyond_doubles(floats, values.Draws(1), seen) == floats
+    assert "beyond doubles" in values.WILD
+
+
+@pytest.mark.parametrize(
+    ("old", "name", "new"),
+    [
+        (np.float64(0.5), "0", np.float64(0.0)),
+        (np.float64(0.5), "nan", np.float64("nan")),
+        (np.float32(0.5), "-", np.float32(-0.5)),
+        (np.int64(9), "300", np.int64(300)),
+        (np.bool_(True), "not", np.bool_(False)),
+        (np.int64(9), "float", 9.0),
+    ],
+)
+def test_numpy_numbers_change_as_python_numbers_do(old, name, new):
+    found_new = forms.NUMBERS[name][1](old)
+    assert type(found_new) is type(new) and repr(found_new) == repr(new)
+
+
+def test_a_number_that_its_numpy_type_does_not_hold():
+    assert forms.NUMBERS["2**63"][1](np.int8(3)) is None
+    assert forms.NUMBERS["nan"][1](np.int64(3)) is None
+
+
+def test_exact_floats_and_other_counts_together():
+    inputs = found(held(grid=np.float64(0.3)))
+    scheme = Scheme(inputs)
+    everything = list(plan(inputs, scheme, Perturbation("as they are")))
+    wanted = [what for what in everything if what.kind == "exact" and what.slots]
+    assert {what.change for what in wanted} == {"0 12", "0 300", "1 12", "1 300"}
+    assert apply(inputs, scheme, next(what for what in wanted if what.change == "0 12"))
+    values_of = {slot.name: slot.get() for slot in inputs.slots}
+    assert type(values_of["grid"]) is np.float64 and values_of["grid"] == 0.0
+    assert values_of["n"] == values_of["cols"] == 12

@@ -80,7 +80,7 @@ def test_a_faster_script(make):
 
 def test_no_gain(make):
     trials, patched = make(SLOW)
-    verdict = judge(trials, patched(LOOP, LOOP.replace("+= i", "+= i + 0")))
+    verdict = judge(trials, patched(LOOP, LOOP.replace("+= i", "+= i + 0 - 0 + 0 - 0 + 0 - 0")))
     assert isinstance(verdict, NotFaster)
 
 
@@ -368,3 +368,56 @@ def test_a_program_that_does_not_survive_other_clocks(make):
     assert isinstance(judge(trials, patched(LOOP, FAST)), Verified)
     wrong = judge(trials, patched(LOOP, FAST + "total += 1\n"))
     assert isinstance(wrong, Mismatch) and "line 2" in wrong.what
+
+
+COMPILED = """\
+# stands in for numba: the first run "compiles" for a while, later ones find the result
+import os, time
+cached = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__pycache__", "k.nbi")
+if not os.path.exists(cached):
+    end = time.process_time() + 0.8
+    while time.process_time() < end:
+        pass
+    os.makedirs(os.path.dirname(cached), exist_ok=True)
+    open(cached, "w").close()
+total = 3_000_000 * 2_999_999 // 2
+"""
+
+
+def test_a_compiler_loses_one_run_and_wins_twenty(make):
+    trials, patched = make(SLOW)
+    once = judge(trials, patched(LOOP, COMPILED))
+    assert isinstance(once, NotFaster), once
+    assert once.over is None
+    assert once.later is not None and once.later.value > 2 * once.speedup.value
+    often = judge(trials, patched(LOOP, COMPILED), runs=20)
+    assert isinstance(often, Verified), often
+    assert often.over is not None and often.deciding is often.over
+    assert often.speedup.value < 1.0 < often.over.low < often.later.value
+    assert often.first_call > 0.5
+
+
+def test_later_runs_are_compared_as_well(make):
+    """A rewrite that is right while it compiles, and wrong from its cache."""
+    trials, patched = make(SLOW)
+    wrong = COMPILED + "total += 1\n"
+    wrong = wrong.replace("if not os", "cold = not os.path.exists(cached)\nif not os").replace(
+        "total += 1", "total += 0 if cold else 1"
+    )
+    assert isinstance(judge(trials, patched(LOOP, wrong), runs=20), Mismatch)
+    assert isinstance(judge(trials, patched(LOOP, wrong)), Mismatch)
+
+
+def test_without_a_compiler_later_runs_are_like_the_first(make):
+    trials, patched = make(SLOW)
+    verdict = judge(trials, patched(LOOP, FAST), runs=20)
+    assert isinstance(verdict, Verified)
+    assert verdict.later is None and verdict.over is None
+
+
+def test_compiled_code_of_another_run_is_not_taken_for_its_own(make):
+    """Output that no run repeats: the original runs once more, which empties the cache."""
+    trials, patched = make(SLOW + "import os\nprint(os.getpid())\n")
+    verdict = judge(trials, patched(LOOP, COMPILED), runs=20)
+    assert isinstance(verdict, Verified), verdict
+    assert max(verdict.later.candidate) < min(verdict.speedup.candidate)

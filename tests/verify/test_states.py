@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from gpuadvise.model import Crashed, Exactness, TimedOut, Unavailable
+from gpuadvise.model import Crashed, Exactness, Inconclusive, TimedOut, Unavailable
 from gpuadvise.verify.compare import Different, Incomparable, Same
+from gpuadvise.verify.verdicts import failed, verdict_of
 
 SAXPY = """
 import numpy as np
@@ -92,10 +93,19 @@ def test_a_candidate_that_kills_its_process(bench):
 def test_a_candidate_that_never_ends(bench):
     state = bench.hold(SAXPY, "call", "saxpy")
     start = time.monotonic()
-    result = bench.trial(state, LOOP, "    while True: pass", limit=2.0)
+    result = bench.trial(state, LOOP, "    while True: pass", limit=3.5)
     assert isinstance(result.failure, TimedOut)
     assert time.monotonic() - start < 8.0
     assert bench.trial(state, LOOP, "    out[:] = 2.0 * a + b").same
+
+
+def test_a_candidate_with_little_time_left_is_not_called_endless(bench):
+    """The budget of a busy machine says nothing of the code: neither wrong nor hanging."""
+    state = bench.hold(SAXPY, "call", "saxpy")
+    slow = "    import time\n    time.sleep(1.5)\n    out[:] = 2.0 * a + b"
+    result = bench.trial(state, LOOP, slow, limit=0.8)
+    assert isinstance(result.failure, Inconclusive) and not failed(result)
+    assert isinstance(verdict_of([result]), Inconclusive)
 
 
 def test_new_definitions_and_imports_are_executed(bench):

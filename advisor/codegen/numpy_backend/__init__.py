@@ -7,26 +7,33 @@ become copies with a halo.
 
 from __future__ import annotations
 
+import ast
 import logging
+from dataclasses import replace
 
-from ...loopnest.ir import For, Nest, Store, statements
+from ...loopnest.ir import For, Nest, Store, Sum, statements
 from ...model import Basis, Condition, Edit, Exactness, Match, Refusal, Region
 from ...patch import PatchError, import_edit, reindent, replace_statement
+from ..draws_array import Drawn
 from .emitter import attempt, narrow_types
 from .guarding import guards
 from .inexact import deciding_line, differences
 from .known import Facts
 from .layout import wrapped
 from .normal import NotVectorisable, normalise
-from .planning import Plan, Plans, plans
+from .planning import Plan, Plans, plans, seconds_of_loops, terms_added
 from .restructure import Variant, variants
+from .searches import without_breaks
 from .session import Session
+from .split import add_generators
 from .subscripts import propagate
+from .summing import summed, sums_of
 
-__all__ = ["emit"]
+__all__ = ["emit", "emit_drawn", "emit_products"]
 
 log = logging.getLogger("gpuadvise.codegen")
 
+NO_SUMS = "no loop adds up products of floats"
 MAX_TRIALS = 8
 """Choices of axes tried before giving up."""
 
@@ -36,11 +43,32 @@ def emit(region: Region) -> Match | Refusal:
 
     Never raises on any region: a bug of ours is logged and becomes a Refusal.
     """
+    return _emitted(region, reassociate=False)
+
+
+def emit_products(region: Region) -> Match | Refusal | None:
+    """The same with sums as products of arrays, in an order of NumPy's own; None without a sum.
+
+    Never raises on any region.
+    """
+    answer = _emitted(region, reassociate=True)
+    return None if isinstance(answer, Refusal) and answer.reason == NO_SUMS else answer
+
+
+def emit_drawn(region: Region, drawn: Drawn) -> Match | Refusal:
+    """Array statements for a loop whose random numbers are drawn before it.
+
+    Never raises on any region.
+    """
+    return _emitted(replace(region, nest=drawn.nest), reassociate=False, drawn=drawn)
+
+
+def _emitted(region: Region, *, reassociate: bool, drawn: Drawn | None = None) -> Match | Refusal:
     nest = region.nest
     if isinstance(nest, Refusal):
         return nest
     try:
-        return _emit(region)
+        return _emit(region, reassociate=reassociate, drawn=drawn)
     except NotVectorisable as refusal:
         return Refusal(refusal.reason, refusal.line or region.loop.lineno, refusal.suggestion)
     except PatchError as error:
@@ -52,22 +80,24 @@ def emit(region: Region) -> Match | Refusal:
         )
 
 
-def _emit(region: Region) -> Match:
+def _emit(region: Region, *, reassociate: bool, drawn: Drawn | None) -> Match:
     nest = region.nest
     assert not isinstance(nest, Refusal)
     if not isinstance(nest.root, For):
         raise NotVectorisable("a while loop has no array form", nest.root.line)
     for name in sorted(nest.made | nest.grown):
         raise NotVectorisable(f"the loop makes or grows the list {name}")
-    root = propagate(normalise(nest.root, nest.live_out), nest)
+    root = propagate(normalise(without_breaks(nest.root, nest), nest.live_out), nest)
     above = region.loop.lineno if region.function is None else None
     np_name, import_ = import_edit(region.source, "numpy", "np", above=above)
     first: NotVectorisable | None = None
-    for variant, plan in _choices(root, nest)[:MAX_TRIALS]:
-        for narrow in (*narrow_types(nest, variant.root), {}):
+    choices = _products(root, nest) if reassociate else _choices(root, nest)
+    for variant, plan in choices[:MAX_TRIALS]:
+        narrower = () if reassociate else narrow_types(nest, variant.root)
+        for narrow in (*narrower, {}):
             try:
                 session = attempt(nest, variant, region.source, np_name, plan.axes, narrow)
-                return _match(region, session, variant.root, import_)
+                return _match(region, session, variant.root, import_, drawn)
             except NotVectorisable as refusal:
                 log.debug("axes %s: %s", plan.axes, refusal.reason)
                 if not narrow:
@@ -96,13 +126,37 @@ def _choices(root: For, nest: Nest) -> list[tuple[Variant, Plan]]:
     return sorted(found, key=lambda choice: choice[1].seconds)
 
 
-def _match(region: Region, session: Session, root: For, import_: Edit | None) -> Match:
+def _products(root: For, nest: Nest) -> list[tuple[Variant, Plan]]:
+    """As `_choices`, of the nests with sums in place of the loops that only add up."""
+    facts = Facts(nest)
+    found = []
+    obstacle: Plans | None = None
+    for variant in variants(root, nest, facts):
+        new = summed(variant, nest, facts)
+        if new is None:
+            continue
+        legal = plans(new.root, nest, facts, seconds_of_loops(root, nest))
+        obstacle = obstacle or legal
+        found += [(new, plan) for plan in legal.found]
+    if obstacle is None:
+        raise NotVectorisable(NO_SUMS, root.line)
+    if not found:
+        raise NotVectorisable(obstacle.obstacle or "the sums are too short to gain", obstacle.line)
+    return sorted(found, key=lambda choice: choice[1].seconds)
+
+
+def _match(
+    region: Region, session: Session, root: For, import_: Edit | None, drawn: Drawn | None
+) -> Match:
     empty = all(line.endswith((":", "pass")) for line in session.lines)
     if empty and not session.epilogue:
         raise NotVectorisable("nothing that the loop computes is read", region.loop.lineno)
-    tests, ledger = guards(session)
+    tests, ledger = guards(session, drawn.arrays if drawn else frozenset())
+    if drawn is not None:
+        _before_drawing(drawn, tests, ledger)
     indent = region.loop.col_offset + (4 if tests else 0)
-    written = (*session.prologue, *session.lines, *session.epilogue)
+    first = drawn.lines(session.np, region.source) if drawn else ()
+    written = (*first, *session.prologue, *session.lines, *session.epilogue)
     body = [part for line in written for part in wrapped(line, indent)]
     if tests:
         original = reindent(region.source, region.loop, 1)
@@ -112,9 +166,12 @@ def _match(region: Region, session: Session, root: For, import_: Edit | None) ->
     edits = [replace_statement(region.source, region.loop, lines)]
     if import_ is not None:
         edits.insert(0, import_)
-    line = deciding_line(root) if session.last_digit else None
+    edits[:0] = drawn.imports(region.source) if drawn else ()
+    sums = sums_of(root)
+    line = deciding_line(root) if session.last_digit or sums else None
     if line is not None:
-        text = "no decision hangs on the last digit of a library function's result"
+        what = "a sum" if sums else "a library function's result"
+        text = f"no decision hangs on the last digit of {what}"
         ledger.append(Condition(text, Basis.ASSUMED, f"line {line}"))
     ledger.append(
         Condition(
@@ -130,9 +187,28 @@ def _match(region: Region, session: Session, root: For, import_: Edit | None) ->
         change=f"{_described(root, session)} as whole-array NumPy statements.",
         needs=frozenset({"numpy"}),
         ledger=tuple(ledger),
-        exactness=Exactness.LAST_DIGIT if session.last_digit else Exactness.BITS,
+        exactness=_exactness(session, sums),
+        reduction_length=terms_added(root, session.nest),
         differences=differences(root, session.nest, module_level=region.function is None),
     )
+
+
+def _before_drawing(drawn: Drawn, tests: list[str], ledger: list[Condition]) -> None:
+    """The tests come before the numbers are drawn: else the old loop would draw them again.
+
+    Raises NotVectorisable.
+    """
+    for test in tests:
+        names = {n.id for n in ast.walk(ast.parse(test)) if isinstance(n, ast.Name)}
+        if names & drawn.arrays:
+            raise NotVectorisable("whether the loop raises depends on the numbers drawn")
+    add_generators(drawn, tests, ledger)
+
+
+def _exactness(session: Session, sums: tuple[Sum, ...]) -> Exactness:
+    if sums:
+        return Exactness.REASSOCIATED
+    return Exactness.LAST_DIGIT if session.last_digit else Exactness.BITS
 
 
 def _condition(tests: list[str]) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from ...loopnest.affine import affine
 from ...loopnest.fold import reads
 from ...loopnest.ir import (
     PY_BOOL,
@@ -13,17 +13,22 @@ from ...loopnest.ir import (
     Expr,
     For,
     If,
+    Load,
     Stmt,
     Store,
+    Sum,
     Var,
     statements,
+    walk,
 )
 from .boxes import split
 from .expressions import evaluate, wanted_dtype
+from .indexing import span_of
 from .legality import index_range
 from .normal import NotVectorisable, exposed, may_raise, negate
 from .reductions import reduce_extreme
 from .scalars import assign, carry, closed, materialise, new_buffer, release, shape_text, spill
+from .scatter import scatter_add
 from .session import Binding, BufferRef, Context, Env, Session, Span
 from .stores import (
     Pending,
@@ -37,6 +42,7 @@ from .stores import (
     stores_one,
     write_all,
 )
+from .triangles import is_uneven, rectangles
 from .values import dtype_text
 
 
@@ -58,6 +64,8 @@ def block_body(
                 needed = after | session.reductions.keys() | session.nest.live_out | session.carried
                 if name in needed:
                     assign(session, name, ready, here, env, statement)
+            case Store() if id(statement) in session.scatters:
+                scatter_add(session, statement, here, env)
             case Store():
                 pending += store(session, statement, here, env)
             case If():
@@ -105,6 +113,10 @@ def _forward(statement: Stmt, pending: list[Pending]) -> None:
 # --------------------------------------------------------------------- loops
 def inner_loop(session: Session, loop: For, context: Context, env: Env) -> list[Pending]:
     """A loop inside a block: one more axis, or a loop around array statements."""
+    if id(loop) in session.axes and is_uneven(loop, context.axes):
+        for part in rectangles(session, loop, context):
+            inner_loop(session, part, context, env)
+        return []
     if id(loop) in session.axes:
         span = span_of(loop)
         deeper = replace(
@@ -132,25 +144,13 @@ def axis_order(session: Session, loop: For) -> dict[str, int]:
     """Position of each axis; the loops' own order where elements are reduced in it."""
     axes = [loop.index]
     axes += [s.index for s in statements(loop.body) if isinstance(s, For) and id(s) in session.axes]
-    if not session.reductions:
+    if not session.reductions and not session.scatters:
         stores = [s for s in statements(loop.body) if isinstance(s, Store)]
         if stores:
             written = [reads(e) & set(axes) for e in stores[0].index]
             first = [name for names in written for name in sorted(names)]
             axes = list(dict.fromkeys((*first, *axes)))
     return {name: position for position, name in enumerate(dict.fromkeys(axes))}
-
-
-def span_of(loop: For) -> Span:
-    """The values of an axis, upwards."""
-    start, stop = affine(loop.start), affine(loop.stop)
-    if start is None or stop is None:
-        raise NotVectorisable("the bounds of a loop are not simple", loop.line)
-    if loop.step > 0:
-        return Span(start, stop, loop.step)
-    if loop.step != -1:
-        raise NotVectorisable("a loop counts down with a stride", loop.line)
-    return Span(stop + 1, start + 1)
 
 
 def _kept_loop(session: Session, loop: For, context: Context, env: Env) -> None:
@@ -204,6 +204,12 @@ def branch(session: Session, statement: If, context: Context, env: Env) -> list[
     test = closed(statement.test, env)
     pieces = split(session, test, context) if not context.branch else None
     if pieces is None:
+        if not context.branch and not context.kept and len(_axes_tested(test, context)) > 1:
+            place = (test, context.spans)
+            if place not in session.masks:
+                name = session.fresh("mask")
+                session.masks[place] = materialise(session, name, test, context, env)
+            test = session.masks[place]
         return _masked(session, test, statement, context, env)
     both = (*statement.then, *statement.orelse)
     ahead = replace(context, future=exposed(both) | context.future)
@@ -221,6 +227,13 @@ def branch(session: Session, statement: If, context: Context, env: Env) -> list[
             _masked(session, rest, statement, inner, local)
     session.carried = before
     return []
+
+
+def _axes_tested(test: Expr, context: Context) -> frozenset[str]:
+    """The axes of a test on indices alone; none if it looks at data."""
+    if any(isinstance(part, Load | BufferRef | Sum) for part in walk(test)):
+        return frozenset()
+    return reads(test) & frozenset(context.axes)
 
 
 def _expand_split(session: Session, statement: If, context: Context, env: Env) -> set[str]:
@@ -246,6 +259,19 @@ def _expand_split(session: Session, statement: If, context: Context, env: Env) -
     return names
 
 
+def _turns(session: Session, test: Expr, statement: If) -> bool:
+    """Updates in place would change the test for those that follow: ``if d < best: best = d; ..``.
+
+    One update alone reads the test before it writes.
+    """
+    body = tuple(statements((*statement.then, *statement.orelse)))
+    assigned = {s.name for s in body if isinstance(s, Assign)} & session.carried
+    updates = [s for s in body if not isinstance(s, If)]
+    return len(updates) > 1 and any(
+        isinstance(part, BufferRef) and part.buffer.private in assigned for part in walk(test)
+    )
+
+
 def _masked(
     session: Session, test: Expr, statement: If, context: Context, env: Env
 ) -> list[Pending]:
@@ -254,7 +280,8 @@ def _masked(
     effects = sum(
         1 for s in statements((*statement.then, *statement.orelse)) if not isinstance(s, If)
     )
-    if effects > 2 and not context.branch and is_computed(test) and not stores_one(statement):
+    named = effects > 2 and not stores_one(statement)
+    if (named or _turns(session, test, statement)) and not context.branch and is_computed(test):
         test = materialise(session, session.fresh("mask"), test, context, env)
     sides: list[tuple[list[Pending], Env]] = []
     for body, sign in ((statement.then, test), (statement.orelse, negate(test))):
@@ -265,6 +292,7 @@ def _masked(
         inner = replace(context, branch=True, mask=mask)
         sides.append((block_body(session, body, inner, local), local))
     (then_stores, then_env), (else_stores, else_env) = sides
+    values: dict[str, Expr] = {}
     for name in sorted(then_env.keys() | else_env.keys()):
         a, b = then_env.get(name), else_env.get(name)
         if a == b or name in session.reductions:
@@ -276,12 +304,59 @@ def _masked(
             if name in context.future:
                 env[name] = chosen
             continue
-        if name not in context.future and name not in session.carried:
-            continue
-        value = joined(test, a.expr, b.expr, session.nest.privates.get(name, a.expr.type))
-        assign(session, name, value, context, env, statement)
+        if name in context.future or name in session.carried:
+            type_ = session.nest.privates.get(name, a.expr.type)
+            values[name] = joined(test, a.expr, b.expr, type_)
     pending = join_stores(session, test, then_stores, else_stores)
     if context.branch:
+        for name, value in values.items():
+            assign(session, name, value, context, env, statement)
         return pending
+    changing = {buffer: name for name in values for buffer in _buffers(env.get(name), name)}
+    pending = [_before(session, item, changing, context, env) for item in pending]
+    _assign_all(session, values, context, env, statement)
     write_all(session, pending, context, env)
     return []
+
+
+def _buffers(binding: Binding | None, name: str) -> list[str]:
+    """The array that an update of the scalar would write into."""
+    match binding:
+        case Binding(expr=BufferRef(buffer=buffer)) if buffer.private == name:
+            return [buffer.name]
+    return []
+
+
+def _reads_one(expr: Expr, buffers: Collection[str]) -> bool:
+    return any(isinstance(part, BufferRef) and part.buffer.name in buffers for part in walk(expr))
+
+
+def _before(
+    session: Session, item: Pending, changing: Mapping[str, str], context: Context, env: Env
+) -> Pending:
+    """``out[i] = best``, then ``best = d``: the stored value is computed before."""
+    if not _reads_one(item.value, changing):
+        return item
+    name = session.fresh(f"new_{item.array}")
+    return replace(item, value=materialise(session, name, item.value, context, env))
+
+
+def _assign_all(
+    session: Session, values: Mapping[str, Expr], context: Context, env: Env, statement: If
+) -> None:
+    """All scalars get their values at once: ``if d < best: second = best; best = d``."""
+    left = dict(values)
+    while left:
+        arrays = {name: _buffers(env.get(name), name) for name in left}
+        name = next((n for n in left if not _read_by_others(arrays[n], left, n)), "")
+        if not name:  # a, b = b, a + b
+            name = next(iter(left))
+            for other, value in left.items():
+                if other != name and _reads_one(value, arrays[name]):
+                    fresh = session.fresh(f"new_{other}")
+                    left[other] = materialise(session, fresh, value, context, env)
+        assign(session, name, left.pop(name), context, env, statement)
+
+
+def _read_by_others(arrays: Collection[str], values: Mapping[str, Expr], name: str) -> bool:
+    return any(other != name and _reads_one(value, arrays) for other, value in values.items())

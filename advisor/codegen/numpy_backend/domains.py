@@ -198,6 +198,8 @@ def bounded(
 
     Raises NotVectorisable where the inputs cannot be tested.
     """
+    if _lies_within(session, expr, limit, context):
+        return True
     expr = _original(expr)
     found = _magnitude(expr)
     if found is None or found[0] >= limit:
@@ -205,6 +207,15 @@ def bounded(
     for leaf in dict.fromkeys(found[1]):
         require(session, leaf, "moderate", context, evaluate, reason)
     return True
+
+
+def _lies_within(session: Session, expr: Expr, limit: float, context: Context) -> bool:
+    """``abs(expr) < limit`` whatever the inputs: a number drawn from [0, 1)."""
+    ranges = Ranges(session, context)
+    found = ranges.interval(expr)
+    if found.low is None or found.high is None or ranges.used:
+        return False
+    return max(abs(found.low), abs(found.high)) < limit
 
 
 def _magnitude(expr: Expr) -> tuple[float, list[Expr]] | None:

@@ -17,7 +17,7 @@ from ...loopnest.scope import declared, own_nodes
 from .domains import require
 from .known import extent_text
 from .normal import NotVectorisable
-from .ranges import fits
+from .ranges import LARGEST, Ranges, fits
 from .session import Context, Session
 from .values import Value
 
@@ -35,6 +35,8 @@ def inside(session: Session, load: Load, dim: int, context: Context, evaluate: E
     size = _extent(session, load.array, dim)
     if size.is_const and fits(session, context, index, -size.const, size.const - 1):
         return
+    if _known_inside(session, index, size, context):
+        return
     extent = extent_text(session.nest, load.array, dim)
     reason = f"a computed subscript of {load.array} may be out of range"
     try:
@@ -43,6 +45,18 @@ def inside(session: Session, load: Load, dim: int, context: Context, evaluate: E
         array = session.nest.arrays[load.array]
         if array.container != "ndarray" or not may_raise(session):
             raise
+
+
+def _known_inside(session: Session, index: Expr, size: Affine, context: Context) -> bool:
+    """The range rests on no observation: a die shows 1 to 6. Then the size is all to ask for."""
+    ranges = Ranges(session, context)
+    found = ranges.interval(index)
+    if ranges.used or found.low is None or found.high is None or found.low < 0:
+        return False
+    if found.high >= LARGEST or not session.facts.require(size - int(found.high) - 1):
+        return False
+    ranges.commit()
+    return True
 
 
 def _extent(session: Session, array: str, dim: int) -> Affine:
@@ -82,7 +96,7 @@ def _function(session: Session) -> ast.FunctionDef | ast.AsyncFunctionDef | None
     """The innermost function around the loop."""
     line = session.root.line
     found: ast.FunctionDef | ast.AsyncFunctionDef | None = None
-    for node in ast.walk(session.source.tree):
+    for node in session.source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
             node.lineno < line <= (node.end_lineno or node.lineno)
         ):

@@ -17,23 +17,28 @@ from ...loopnest.ir import (
     Nest,
     Stmt,
     Store,
+    Sum,
     Var,
     expressions,
     statements,
     walk,
 )
 from ...model import Source
-from . import reductions
-from .block import axis_order, block_body, loop_header, span_of
+from . import reduced
+from .block import axis_order, block_body, loop_header
 from .calm import check_calm
 from .expressions import scalar_text
 from .halo import Halo, allocation, filling
+from .indexing import span_of
 from .known import Facts
 from .legality import index_range
 from .lists import convert_lists
 from .normal import NotVectorisable, exposed
 from .planning import all_loops
+from .products import check_start
+from .relaxation import relaxation
 from .restructure import ONCE, Variant
+from .scatter import scatter_stores
 from .session import Context, Session
 from .values import dtype_text
 
@@ -85,6 +90,11 @@ def _session(
     assigned = [s.name for s in statements((root,)) if isinstance(s, Assign)]
     session.single = frozenset(name for name in assigned if assigned.count(name) == 1)
     session.narrow = dict(narrow)
+    session.scatters = scatter_stores(root, nest)
+    relaxed = relaxation(root, nest)
+    if relaxed is not None and id(root) not in axes:
+        session.domains += relaxed.tests(nest)
+        session.closed_ranges.add(relaxed.array)
     session.taken |= set(nest.privates)
     return session
 
@@ -132,8 +142,8 @@ class _Writer:
                     self.block(statement, after)
                 case For():
                     self._kept(statement, after)
-                case Assign(name=name, value=value):
-                    session.line(f"{name} = {scalar_text(session, value)}")
+                case Assign():
+                    self._scalar(statement)
                 case Store():
                     self._element(statement)
                 case If(test=test, then=then, orelse=orelse):
@@ -144,6 +154,17 @@ class _Writer:
                             self.sequence(orelse, after)
                 case _:
                     raise NotVectorisable("a statement has no array form", statement.line)
+
+    def _scalar(self, statement: Assign) -> None:
+        session, name = self.session, statement.name
+        check_start(session, statement)
+        match statement.value:
+            case Binary(op="+" | "-" as op, left=Var(name=left), right=Sum() as total) if (
+                left == name
+            ):
+                session.line(f"{name} {op}= {scalar_text(session, total)}")
+            case value:
+                session.line(f"{name} = {scalar_text(session, value)}")
 
     def _kept(self, loop: For, future: frozenset[str]) -> None:
         session = self.session
@@ -180,9 +201,10 @@ class _Writer:
         self.blocks += 1
         inside = [s for s in all_loops(loop) if id(s) in session.axes]
         session.block_loops = tuple(inside)
-        session.reductions = reductions.find(loop, session.axes, future)
+        session.reductions = reduced.find(loop, session.axes, future)
         session.axis_order = axis_order(session, loop)
         session.carried = set()
+        session.masks = {}
         session.kept_around = bool(session.facts.ranges)
         stored = {s.array for s in statements(loop.body) if isinstance(s, Store)}
         for number, array in sorted(self.fills):
@@ -245,10 +267,11 @@ def narrow_types(nest: Nest, root: For) -> list[dict[str, str]]:
         for expr in expressions(statement):
             for part in _loads(expr):
                 counts[part.array] = counts.get(part.array, 0) + 1
+    places = _used_as_places(root)
     chosen = [
         array
         for array, count in counts.items()
-        if count >= 4 and array not in written and _is_wide_integer(nest, array)
+        if count >= 4 and array not in written | places and _is_wide_integer(nest, array)
     ]
     if len(chosen) != 1:
         return []
@@ -262,6 +285,17 @@ def narrow_types(nest: Nest, root: For) -> list[dict[str, str]]:
         if least <= low and high <= most:
             result.append({chosen[0]: dtype})
     return result
+
+
+def _used_as_places(root: For) -> set[str]:
+    """Arrays whose elements are subscripts: NumPy would widen bytes again."""
+    found: set[str] = set()
+    for statement in statements((root,)):
+        subscripts = list(statement.index) if isinstance(statement, Store) else []
+        for expr in expressions(statement):
+            subscripts += [e for part in _loads(expr) for e in part.index]
+        found |= {part.array for e in subscripts for part in _loads(e)}
+    return found
 
 
 def _is_wide_integer(nest: Nest, array: str) -> bool:

@@ -18,6 +18,7 @@ from ...loopnest.ir import (
     Load,
     Scalar,
     Select,
+    Sum,
     Unary,
     Var,
     walk,
@@ -36,6 +37,7 @@ from .elements import align, load
 from .functions import call_value
 from .known import extent_text
 from .normal import NotVectorisable, negate
+from .products import sum_value
 from .ranges import Ranges, fits
 from .session import BufferRef, Context, Session
 from .values import (
@@ -116,6 +118,8 @@ def _evaluate(session: Session, expr: Expr, context: Context) -> Value:
             return _select(session, expr, context)
         case Call():
             return call_value(session, expr, context)
+        case Sum():
+            return sum_value(session, expr, context)
     raise NotVectorisable("an expression has no array form", expr.line)
 
 

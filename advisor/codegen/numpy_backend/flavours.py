@@ -6,7 +6,7 @@ divisor, the other warns.
 
 from __future__ import annotations
 
-from ...loopnest.ir import Binary, Call, Expr, Kind, Select, Unary, Var
+from ...loopnest.ir import Binary, Call, Expr, Kind, Select, Sum, Unary, Var
 from .session import BufferRef, Session
 
 _ORDER = (Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.COMPLEX)
@@ -26,6 +26,11 @@ def flavours(session: Session, expr: Expr) -> frozenset[tuple[bool, Kind]]:
             return frozenset().union(*(flavours(session, a) for a in args))
         case Unary(operand=operand):
             return flavours(session, operand)
+        case Sum():  # s = 0.0 where there are no terms
+            return frozenset(((expr.type.is_python, expr.type.kind), (True, expr.type.kind)))
+        case Binary(left=left, right=Sum()):
+            own = (expr.type.is_python, expr.type.kind)
+            return flavours(session, left) | {own}
         case Binary(left=left, right=right):
             a, b = flavours(session, left), flavours(session, right)
             if len(a) == len(b) == 1:

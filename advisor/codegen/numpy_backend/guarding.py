@@ -27,8 +27,13 @@ from .session import Session
 from .values import dtype_text
 
 
-def guards(session: Session) -> tuple[list[str], list[Condition]]:
-    """The tests, cheapest and most basic first, and one ledger entry for each fact."""
+def guards(
+    session: Session, made: frozenset[str] = frozenset()
+) -> tuple[list[str], list[Condition]]:
+    """The tests, cheapest and most basic first, and one ledger entry for each fact.
+
+    ``made``: arrays that the new code makes itself, behind the tests.
+    """
     tests: list[str] = []
     ledger: list[Condition] = []
 
@@ -38,8 +43,9 @@ def guards(session: Session) -> tuple[list[str], list[Condition]]:
             ledger.append(Condition(test, Basis.OBSERVED, guarded=True))
 
     for name, info in session.nest.arrays.items():
-        for test in _array_tests(session, name, info):
-            add(test)
+        if name not in made:
+            for test in _array_tests(session, name, info):
+                add(test)
     for test in _scalar_tests(session):
         add(test)
     for condition in session.nest.relies_on:
@@ -58,7 +64,9 @@ def guards(session: Session) -> tuple[list[str], list[Condition]]:
     if session.sized:
         text = "no integer that the array code computes leaves 64 bits"
         ledger.append(Condition(text, Basis.PROVED, "ranges of all expressions", given=GIVEN))
-    for test in (*_range_tests(session), *session.domains):
+    for name in made:
+        session.ranges_used.pop(name, None)  # what a generator gives lies in its range
+    for test in (*_range_tests(session), *(_not_implied(session, t) for t in session.domains)):
         add(test)
     return tests, ledger
 
@@ -271,6 +279,16 @@ def _range_tests(session: Session) -> list[str]:
         else:
             tests += [f"min(map(min, {name})) >= {low}", f"max(map(max, {name})) <= {high}"]
     return tests
+
+
+def _not_implied(session: Session, test: str) -> str:
+    """The part of ``a.min() >= -n and a.max() < n`` that the range of ``a`` leaves to be asked."""
+    lower, _, upper = test.partition(" and ")
+    for name, (low, _) in session.ranges_used.items():
+        above = lower.startswith((f"{name}.min() >= -", f"min({name}) >= -"))
+        if upper and above and low is not None and low >= 0:
+            return upper
+    return test
 
 
 def _array_range(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...loopnest.affine import Affine, affine, constant, extent_symbol, variable, wrapped
-from ...loopnest.ir import Call, Compare, Dim, Expr, Select, Var, walk
+from ...loopnest.ir import Call, Compare, Dim, Expr, For, Select, Var, walk
 from .known import Facts
 from .normal import NotVectorisable
 from .session import Buffer, Context, Session, Span
@@ -17,6 +17,18 @@ class AxisIndex:
 
     axis: str
     text: str
+
+
+def span_of(loop: For) -> Span:
+    """The values of an axis, upwards."""
+    start, stop = affine(loop.start), affine(loop.stop)
+    if start is None or stop is None:
+        raise NotVectorisable("the bounds of a loop are not simple", loop.line)
+    if loop.step > 0:
+        return Span(start, stop, loop.step)
+    if loop.step != -1:
+        raise NotVectorisable("a loop counts down with a stride", loop.line)
+    return Span(stop + 1, start + 1)
 
 
 def axes_of(expr: Expr, context: Context) -> frozenset[str]:

@@ -22,6 +22,7 @@ from ...loopnest.ir import (
     Nest,
     Stmt,
     Store,
+    Sum,
     Var,
     expressions,
     statements,
@@ -91,6 +92,8 @@ def _inexact(expr: Expr, tainted: frozenset[str]) -> bool:
             case Var(name=name) | Load(array=name) if name in tainted:
                 return True
             case Call(function=function) if rounds_differently(function):
+                return True
+            case Sum():
                 return True
             case Binary(op="**", left=left) if left.type.kind is Kind.FLOAT:
                 return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...loopnest.affine import Affine, affine, constant, extent_of, extent_symbol, variable
-from ...loopnest.ir import Assign, Const, Nest, expressions, statements, walk
+from ...loopnest.ir import Assign, Compare, Const, Dim, Nest, expressions, statements, walk
 
 
 class Facts:
@@ -44,6 +44,12 @@ class Facts:
         for name, scalar in nest.scalars.items():
             for array, axis in scalar.equals:
                 self._define(extent_symbol(array, axis), variable(name))
+        for condition in nest.relies_on:
+            match condition:
+                case Compare(op="==", left=Dim(array=array, axis=axis), right=Dim() as other):
+                    form = affine(other)
+                    assert form is not None
+                    self._define(extent_symbol(array, axis), form)  # zip(x, y): tested in front
         for name, scalar in nest.scalars.items():
             if scalar.equals:
                 self._spelled.setdefault(name, name)

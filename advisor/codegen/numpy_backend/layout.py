@@ -15,10 +15,10 @@ def wrapped(line: str, indent: int, limit: int = LIMIT) -> list[str]:
         return [line]
     head, operator, value = _assignment(line)
     if not operator:
-        return [line]
+        head, value = lead, line.lstrip()  # a call alone
     inner = lead + "    "
     broken = _terms(value, inner)
-    if len(broken) > 1:
+    if operator and len(broken) > 1:
         return [f"{head}{operator}(", *broken, f"{lead})"]
     opening = value.find("(")
     if opening < 0 or _closes(value, opening) != len(value) - 1:

@@ -13,7 +13,18 @@ from dataclasses import dataclass
 from itertools import product
 
 from ...loopnest.affine import Affine, affine, wrapped
-from ...loopnest.ir import Expr, For, If, Load, Nest, Stmt, Store, expressions, walk
+from ...loopnest.ir import (
+    Expr,
+    For,
+    If,
+    Load,
+    Nest,
+    Stmt,
+    Store,
+    Sum,
+    children,
+    expressions,
+)
 from . import coupled
 from .known import Facts
 
@@ -30,6 +41,8 @@ class Access:
     loops: tuple[For, ...]
     """The loops around it, outermost first."""
     line: int
+    origin: int = 0
+    """``id`` of its statement."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +79,15 @@ def accesses(root: Stmt, around: tuple[For, ...] = ()) -> tuple[Access, ...]:
 
     def visit(body: tuple[Stmt, ...], loops: tuple[For, ...]) -> None:
         for statement in body:
-            position = next(counter)
+            position, origin = next(counter), id(statement)
             for expr in expressions(statement):
-                for part in walk(expr):
-                    if isinstance(part, Load):
-                        found.append(
-                            Access(part.array, part.index, False, position, loops, part.line)
-                        )
+                for part, around in _loads(expr, loops):
+                    place = part.array, part.index
+                    found.append(Access(*place, False, position, around, part.line, origin))
             match statement:
                 case Store(array=array, index=index):
-                    found.append(Access(array, index, True, position, loops, statement.line))
+                    line = statement.line
+                    found.append(Access(array, index, True, position, loops, line, origin))
                 case If(then=then, orelse=orelse):
                     visit(then, loops)
                     visit(orelse, loops)
@@ -84,6 +96,15 @@ def accesses(root: Stmt, around: tuple[For, ...] = ()) -> tuple[Access, ...]:
 
     visit((root,), around)
     return tuple(found)
+
+
+def _loads(expr: Expr, loops: tuple[For, ...]) -> Iterator[tuple[Load, tuple[For, ...]]]:
+    """The elements an expression reads, each with the loops around it, those of sums included."""
+    if isinstance(expr, Load):
+        yield expr, loops
+    inner = (*loops, *expr.loops) if isinstance(expr, Sum) else loops
+    for child in children(expr):
+        yield from _loads(child, inner)
 
 
 def pairs(found: tuple[Access, ...], nest: Nest) -> tuple[tuple[Access, Access], ...]:

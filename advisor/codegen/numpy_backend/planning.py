@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from ...loopnest.affine import Affine, affine, extent_of
 from ...loopnest.fold import reads
@@ -20,15 +20,20 @@ from ...loopnest.ir import (
     Nest,
     Stmt,
     Store,
+    Sum,
     Var,
+    children,
     expressions,
     statements,
     walk,
 )
-from . import reductions
+from . import reduced
 from .known import Facts
-from .legality import accesses, conflict, directions, pairs, shared_loops
+from .legality import Access, accesses, conflict, directions, pairs, shared_loops
 from .normal import exposed
+from .relaxation import relaxation
+from .scatter import scatter_stores
+from .triangles import is_triangle
 
 CALL = 1.0e-6
 """Seconds of one NumPy call on a short array."""
@@ -38,6 +43,10 @@ STRIDED = 4.0e-9
 """Seconds more for an element of a column: each lies in another cache line."""
 SCALAR = 6.0e-8
 """Seconds of one interpreted operation on scalars."""
+TERM = 2.0e-10
+"""Seconds for one term of a sum of products, a multiplication and an addition."""
+PRODUCT_CALL = 3.0e-6
+"""Seconds of one product of short arrays, its slices included."""
 LARGE = 2**18
 """Elements beyond which temporaries leave the cache; an element then costs three times as much."""
 MOST = 2**24
@@ -68,17 +77,23 @@ def all_loops(root: For) -> tuple[For, ...]:
     return tuple(s for s in statements((root,)) if isinstance(s, For) and s.index)
 
 
-def plans(root: For, nest: Nest, facts: Facts) -> Plans:
-    """Search the subsets of loops."""
+def plans(root: For, nest: Nest, facts: Facts, interpreted: float | None = None) -> Plans:
+    """Search the subsets of loops.
+
+    ``interpreted``: seconds of the loops as they are, of a nest that has sums in place of some of
+    them; it may gain without any axis.
+    """
     loops = all_loops(root)
     if len(loops) > MAX_LOOPS:
         return Plans((), "the nest has too many loops to be written as array statements", None)
-    checker = _Checker(root, nest, facts)
-    interpreted = _cost(root, nest, frozenset())
+    checker = _Checker(root, nest, facts, triangles=interpreted is not None)
+    least = 1 if interpreted is None else 0
+    if interpreted is None:
+        interpreted = seconds_of_loops(root, nest)
     found: list[Plan] = []
     short = False
     obstacle: tuple[str, int | None] | None = None
-    for size in range(len(loops), 0, -1):
+    for size in range(len(loops), least - 1, -1):
         for chosen in combinations(loops, size):
             ids = frozenset(id(loop) for loop in chosen)
             problem = checker.problem(ids)
@@ -97,39 +112,65 @@ def plans(root: For, nest: Nest, facts: Facts) -> Plans:
     return Plans(tuple(found), reason, line)
 
 
+def seconds_of_loops(root: For, nest: Nest) -> float:
+    """Estimate of the nest as it is, interpreted."""
+    return _cost(root, nest, frozenset())
+
+
 class _Checker:
     """Legality of subsets, with the pairwise tests done once."""
 
-    def __init__(self, root: For, nest: Nest, facts: Facts) -> None:
+    def __init__(self, root: For, nest: Nest, facts: Facts, *, triangles: bool) -> None:
         self.root = root
         self.nest = nest
         self.facts = facts
+        self.triangles = triangles
+        """Rows of different lengths may become a whole array under a mask: products gain by it."""
+        self.scatters = scatter_stores(root, nest)
+        self.relaxed = relaxation(root, nest)
+        self.found = accesses(root)
         self.pairs = [
             (a, b, tuple(directions(a, b, shared_loops(a, b), facts)))
-            for a, b in pairs(accesses(root), nest)
+            for a, b in pairs(self.found, nest)
+            if not (a.origin == b.origin and a.origin in self.scatters)
         ]
-        self.futures = dict(_futures(root, nest.live_out))
+        self.futures = dict(scalars_read_after(root, nest.live_out))
 
     def problem(self, axes: frozenset[int]) -> tuple[str, int | None] | None:
         """Why these loops cannot all become axes."""
         for loop in all_loops(self.root):
             if id(loop) in axes:
-                problem = self._shape(loop) or self._scalars(loop, axes)
+                problem = self._shape(loop, axes) or self._scalars(loop, axes)
                 if problem is not None:
                     return problem
+        for access in self.found:
+            if access.write and access.origin in self.scatters and self._reordered(access, axes):
+                return "floats are added to computed elements in another order", access.line
+        kept = self.relaxed is not None and self.relaxed.outer not in axes
         for a, b, signs in self.pairs:
+            if kept and self.relaxed is not None and a.array == b.array == self.relaxed.array:
+                continue
             found = conflict(a, b, axes, signs)
             if found is not None:
                 return found.sentence(), found.second.line
         return None
 
-    def _shape(self, loop: For) -> tuple[str, int | None] | None:
+    def _reordered(self, access: Access, axes: frozenset[int]) -> bool:
+        """A loop that stays inside one that becomes an axis: floats would be added otherwise."""
+        if self.nest.arrays[access.array].element.kind is Kind.INT:
+            return False
+        kinds = [id(loop) in axes for loop in access.loops]
+        return any(first and not second for first, second in pairwise(kinds))
+
+    def _shape(self, loop: For, axes: frozenset[int]) -> tuple[str, int | None] | None:
         if affine(loop.start) is None or affine(loop.stop) is None:
             return "the bounds of a loop are not simple expressions", loop.line
         if loop.step < -1:
             return "a loop counts down with a stride", loop.line
         changing = {loop.index} | {s.name for s in statements(loop.body) if isinstance(s, Assign)}
         for inner in statements(loop.body):
+            if isinstance(inner, For) and self.triangles and is_triangle(inner, loop, axes):
+                continue
             if isinstance(inner, For) and (
                 (reads(inner.start) | reads(inner.stop)) & changing
                 or _has_load(inner.start)
@@ -144,8 +185,8 @@ class _Checker:
         assigned = {s.name: s.line for s in statements(loop.body) if isinstance(s, Assign)}
         block = self._block(loop, axes)
         needed = self.futures[id(block)]
-        reduced = reductions.find(block, axes, needed).keys()
-        carried = (exposed(loop.body) & assigned.keys()) - reduced
+        accumulated = reduced.find(block, axes, needed).keys()
+        carried = (exposed(loop.body) & assigned.keys()) - accumulated
         # The index of ``for v in values`` is ours: the user has no name for it.
         named = "" if loop.index in self.nest.invented else f" of {loop.index}"
         for name in sorted(carried):
@@ -153,7 +194,7 @@ class _Checker:
                 f"each iteration{named} needs the {name} of the one before (line {assigned[name]})",
                 assigned[name],
             )
-        for name in sorted((self.futures[id(loop)] & assigned.keys()) - reduced):
+        for name in sorted((self.futures[id(loop)] & assigned.keys()) - accumulated):
             return f"the last value of {name} is read after the loop", assigned[name]
         return None
 
@@ -181,8 +222,8 @@ def _has_load(expr: Expr) -> bool:
     return any(isinstance(part, Load) for part in walk(expr))
 
 
-def _futures(root: For, live_out: frozenset[str]) -> Iterator[tuple[int, frozenset[str]]]:
-    """For every loop, the scalars that may be read once it has ended."""
+def scalars_read_after(root: For, live_out: frozenset[str]) -> Iterator[tuple[int, frozenset[str]]]:
+    """For every loop, by ``id``, the scalars that may be read once it has ended."""
 
     def visit(
         body: tuple[Stmt, ...], after: frozenset[str]
@@ -274,10 +315,12 @@ def _cost(root: For, nest: Nest, axes: frozenset[int]) -> float:
                     )
                 case If(then=then, orelse=orelse):
                     seconds += _one(statement, kept, total, inside, along)
+                    seconds += _sums(statement, nest, around, kept, total)
                     seconds += visit(then, kept, total, inside, around, innermost)
                     seconds += visit(orelse, kept, total, inside, around, innermost)
                 case Assign() | Store():
                     seconds += _one(statement, kept, total, inside, along)
+                    seconds += _sums(statement, nest, around, kept, total)
                     if innermost and _accumulates(statement):
                         # append, then accumulate, whose additions wait for each other
                         seconds += 2 * (kept * CALL + total * ELEMENT)
@@ -290,19 +333,56 @@ def _accumulates(statement: Stmt) -> bool:
     """``s += e`` of floats, which becomes ``accumulate`` where its own loop is an axis."""
     match statement:
         case Assign(name=name, value=value) if value.type.kind is Kind.FLOAT:
-            return reductions.term(value, name) is not None
+            return reduced.term(value, name) is not None
     return False
+
+
+def _sums(statement: Stmt, nest: Nest, around: Ends, kept: float, total: float) -> float:
+    """Seconds of the sums in a statement: products of arrays, each a few calls."""
+    seconds = 0.0
+    for expr in expressions(statement):
+        for part in walk(expr):
+            if isinstance(part, Sum):
+                terms = 1.0
+                for loop in part.loops:
+                    terms *= max(1.0, trips(loop, nest, around))
+                seconds += kept * PRODUCT_CALL + total * terms * TERM
+    return seconds
+
+
+def terms_added(root: For, nest: Nest) -> int:
+    """Terms of all sums that end in one number, as observed: products of products add up."""
+    longest = 1.0
+    for statement in statements((root,)):
+        for expr in expressions(statement):
+            longest = max(longest, _terms(expr, nest))
+    return int(longest)
+
+
+def _terms(expr: Expr, nest: Nest) -> float:
+    inner = max((_terms(child, nest) for child in children(expr)), default=1.0)
+    if isinstance(expr, Sum):
+        for loop in expr.loops:
+            inner *= max(1.0, trips(loop, nest, {}))
+    return inner
 
 
 def _one(statement: Stmt, kept: float, total: float, inside: bool, along: frozenset[str]) -> float:
     """Seconds of one statement, by its operations and element accesses."""
-    parts = [part for expr in expressions(statement) for part in walk(expr)]
+    parts = [part for expr in expressions(statement) for part in _outside_sums(expr)]
     work = 1 + sum(not isinstance(part, Const | Var | Dim) for part in parts)
     if not inside:
         return work * total * SCALAR
     element = ELEMENT if total / kept <= LARGE else 3 * ELEMENT
     columns = sum(_is_column(index, along) for index in _subscripts(statement, parts))
     return work * (kept * CALL + total * element) + columns * total * STRIDED
+
+
+def _outside_sums(expr: Expr) -> Iterator[Expr]:
+    yield expr
+    if not isinstance(expr, Sum):
+        for child in children(expr):
+            yield from _outside_sums(child)
 
 
 def _subscripts(statement: Stmt, parts: list[Expr]) -> Iterator[tuple[Expr, ...]]:

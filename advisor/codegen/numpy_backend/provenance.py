@@ -78,7 +78,7 @@ def made_like(session: Session, info: ArrayInput) -> str | None:
         return None
     stored = [
         node
-        for node in ast.walk(session.source.tree)
+        for node in session.source.nodes
         if isinstance(node, ast.Name) and node.id == owner and isinstance(node.ctx, ast.Store)
     ]
     same = (source.element, source.ndim) == (info.element, info.ndim)
@@ -102,5 +102,5 @@ def _touched(session: Session, line: int, owner: str) -> bool:
     """The name is mentioned between the copy and the loop: its elements may have changed."""
     return any(
         isinstance(node, ast.Name) and node.id == owner and line < node.lineno < session.root.line
-        for node in ast.walk(session.source.tree)
+        for node in session.source.nodes
     )

@@ -17,6 +17,7 @@ from ...loopnest.ir import (
     Kind,
     Load,
     Select,
+    Sum,
     Unary,
     Var,
 )
@@ -34,6 +35,8 @@ MOST_INT = 2**62 - 1
 EXACT = 2**53
 """Up to it every integer is a double."""
 _ANY = Interval()
+_Test = tuple[Expr, str, float | int]
+"""``(value, "<", bound)``."""
 
 
 class Ranges:
@@ -48,6 +51,8 @@ class Ranges:
         """Rests on `LARGEST`."""
         self.used: dict[str, tuple[Bound, Bound]] = {}
         self.positive: set[str] = set()
+        self.assumed: list[_Test] = []
+        """Tests that hold where the value is asked for."""
 
     def commit(self) -> None:
         """The caller relies on an interval: its observations become run-time tests."""
@@ -67,6 +72,13 @@ class Ranges:
 
     def interval(self, expr: Expr) -> Interval:
         """Range of a value; NaN is outside every interval."""
+        found = self._interval(expr)
+        for left, op, bound in self.assumed:
+            if expr == left:
+                found = _bounded(found, op, bound, whole=left.type.kind is Kind.INT)
+        return found
+
+    def _interval(self, expr: Expr) -> Interval:
         match expr:
             case Const(value=value) if not isinstance(value, complex):
                 return Interval(value, value) if value == value else _ANY
@@ -84,11 +96,31 @@ class Ranges:
                 return self._binary(expr)
             case Compare() | Bool():
                 return Interval(0, 1)
-            case Select(then=then, orelse=orelse):
-                return union(self.interval(then), self.interval(orelse))
+            case Select():
+                return self._select(expr)
             case Call(function=name, args=args):
                 return _call(name, [self.interval(a) for a in args])
+            case Sum(body=body):
+                low = self.interval(body).low
+                return Interval(0, None) if low is not None and low >= 0 else _ANY
         return _ANY
+
+    def _select(self, expr: Select) -> Interval:
+        """Both arms, each with what the test says: ``0 if b < 0 else 9 if b > 9 else b``."""
+        match expr.test:
+            case Compare(op="<" | "<=" | ">" | ">=" as op, left=left, right=Const(value=bound)) if (
+                not isinstance(bound, complex)
+            ):
+                then = self._under((left, op, bound), expr.then)
+                orelse = self._under((left, _OTHERWISE[op], bound), expr.orelse)
+                return union(then, orelse)
+        return union(self.interval(expr.then), self.interval(expr.orelse))
+
+    def _under(self, test: _Test, expr: Expr) -> Interval:
+        self.assumed.append(test)
+        found = self.interval(expr)
+        self.assumed.pop()
+        return found
 
     def _variable(self, name: str, expr: Expr) -> Interval:
         if name in self.context.axes:
@@ -168,6 +200,8 @@ class Ranges:
         limits = _type_limits(info.element.dtype or natural_dtype(info.element))
         if info.written and not _keeps(self.session, array):
             return limits
+        if info.allocation is not None and info.allocation.function == "drawn":
+            return info.interval
         if info.element.kind not in (Kind.INT, Kind.BOOL):
             return _ANY
         narrow = limits.high is not None and limits.high <= 255
@@ -195,6 +229,25 @@ class Ranges:
         if expr.op == "**" and isinstance(expr.right, Const) and expr.right.value == 2:
             return _square(a)
         return binary_interval(expr.op, a, b)
+
+
+_OTHERWISE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+def _bounded(found: Interval, op: str, bound: float | int, *, whole: bool) -> Interval:
+    """The part of a range where ``value op bound``; NaN is in no range.
+
+    ``whole``: the value is an integer, below 5 means up to 4.
+    """
+    if op in ("<", "<="):
+        high = bound if found.high is None else min(found.high, bound)
+        if whole and op == "<" and isinstance(high, int) and high == bound:
+            high -= 1
+        return Interval(found.low, high)
+    low = bound if found.low is None else max(found.low, bound)
+    if whole and op == ">" and isinstance(low, int) and low == bound:
+        low += 1
+    return Interval(low, found.high)
 
 
 def best(session: Session, context: Context, expr: Expr) -> Interval:

@@ -1,4 +1,4 @@
-"""Scalars accumulated over all iterations of a block."""
+"""Scalars accumulated over all iterations of a block, as text; `reduced` says which they are."""
 
 from __future__ import annotations
 
@@ -8,157 +8,22 @@ from dataclasses import replace
 from ...loopnest.affine import affine
 from ...loopnest.ir import (
     Assign,
-    Binary,
     Call,
-    Compare,
     Const,
     Expr,
-    For,
     If,
     Kind,
     Stmt,
-    Var,
-    expressions,
-    statements,
-    walk,
 )
 from .expressions import evaluate, truth
 from .flavours import flavours
-from .normal import NotVectorisable, exposed
-from .ranges import LARGEST, MOST_INT, SIZES, Ranges
+from .normal import NotVectorisable
+from .ranges import EXACT, LARGEST, MOST_INT, SIZES, Ranges, fits
+from .reduced import extreme_parts, index_parts, term
 from .session import Context, Env, Session
 from .values import ATOM, Value, cast, dtype_text, natural_dtype
 
 
-def find(block: For, axes: frozenset[int], needed: frozenset[str]) -> dict[str, str]:
-    """Scalars that are reduced by the block: name -> ``sum``, ``extreme``, ``flag``.
-
-    ``needed``: scalars someone reads after the block.
-    """
-    assigned = {s.name for s in statements(block.body) if isinstance(s, Assign)}
-    carried = exposed(block.body) & assigned
-    found: dict[str, str] = {}
-    places = _extreme_places(block)
-    for name in sorted(carried | (needed & assigned)):
-        updates = _updates(block, name, axes)
-        if updates is None:
-            continue
-        if name in places and len(updates) == 1:
-            found[name] = "extreme"
-        elif all(_is_sum(u, name) for u in updates) and _reads(block, name) == len(updates):
-            exact = all(u.value.type.kind is Kind.INT for u in updates)
-            if exact or len(updates) == 1:
-                found[name] = "sum"
-        elif all(_is_extreme_call(u, name) for u in updates) and len(updates) == 1:
-            if _reads(block, name) == 1:
-                found[name] = "extreme"
-        elif name not in carried and _is_flag(updates):
-            found[name] = "flag"
-    for main, companions in places.items():
-        if found.get(main) == "extreme":
-            found.update(dict.fromkeys(companions, "extreme"))
-    return found
-
-
-def _updates(block: For, name: str, axes: frozenset[int]) -> list[Assign] | None:
-    """The assignments of a scalar, None if one stands in a loop that stays a loop."""
-    result: list[Assign] = []
-
-    def visit(body: tuple[Stmt, ...]) -> bool:
-        for statement in body:
-            match statement:
-                case Assign() if statement.name == name:
-                    result.append(statement)
-                case If(then=then, orelse=orelse):
-                    if not (visit(then) and visit(orelse)):
-                        return False
-                case For(body=inner):
-                    inside = any(
-                        isinstance(s, Assign) and s.name == name for s in statements(inner)
-                    )
-                    if inside and id(statement) not in axes:
-                        return False
-                    if not visit(inner):
-                        return False
-        return True
-
-    return result if visit(block.body) else None
-
-
-def _reads(block: For, name: str) -> int:
-    return sum(
-        1
-        for statement in statements(block.body)
-        for expr in expressions(statement)
-        for part in walk(expr)
-        if isinstance(part, Var) and part.name == name
-    )
-
-
-def _is_sum(update: Assign, name: str) -> bool:
-    return term(update.value, name) is not None
-
-
-def term(value: Expr, name: str) -> tuple[str, Expr] | None:
-    """``("+", e)`` of ``s + e``."""
-    match value:
-        case Binary(op="+" | "-" as op, left=Var(name=left), right=right) if left == name:
-            return op, right
-        case Binary(op="+", left=left_, right=Var(name=right_)) if right_ == name:
-            return "+", left_
-    return None
-
-
-def _is_extreme_call(update: Assign, name: str) -> bool:
-    match update.value:
-        case Call(function="min" | "max", args=(Var(name=first), _)) if first == name:
-            return True
-    return False
-
-
-def _is_flag(updates: list[Assign]) -> bool:
-    values = [u.value for u in updates]
-    return all(isinstance(v, Const) for v in values) and len({repr(v) for v in values}) == 1
-
-
-def _extreme_places(block: For) -> dict[str, list[str]]:
-    """``if e < best: best = e; where = i``: best -> the scalars set along with it."""
-    found: dict[str, list[str]] = {}
-    for statement in statements(block.body):
-        match = extreme_parts(statement)
-        if match is None:
-            continue
-        name, _, _, others = match
-        companions = [o.name for o in others]
-        reads = _reads(block, name)
-        if reads == 1 and all(_reads(block, c) == 0 for c in companions):
-            found[name] = companions
-    return found
-
-
-def extreme_parts(statement: Stmt) -> tuple[str, str, Expr, list[Assign]] | None:
-    """``(best, op, e, other assignments)`` of ``if e op best: best = e; ..``."""
-    if not isinstance(statement, If) or statement.orelse:
-        return None
-    test = statement.test
-    if not isinstance(test, Compare) or test.op not in ("<", ">"):
-        return None
-    for value, best, op in (
-        (test.left, test.right, test.op),
-        (test.right, test.left, "<" if test.op == ">" else ">"),
-    ):
-        if not isinstance(best, Var):
-            continue
-        own = [s for s in statement.then if isinstance(s, Assign) and s.name == best.name]
-        others = [s for s in statement.then if isinstance(s, Assign) and s.name != best.name]
-        if len(own) != 1 or len(own) + len(others) != len(statement.then):
-            continue
-        if own[0].value == value:
-            return best.name, op, value, others
-    return None
-
-
-# ------------------------------------------------------------------ emission
 def reduce_assign(
     session: Session, name: str, value: Expr, context: Context, statement: Stmt
 ) -> None:
@@ -231,6 +96,8 @@ def _sum(
         raise NotVectorisable("floats are added up from the end", whole.line)
     mask, value = _mask(session, context), _full(session, element, context)
     dtype = natural_dtype(whole.type)
+    if element.type.kind is Kind.INT and fits(session, context, element, -EXACT, EXACT):
+        value = cast(value, dtype, session.np)
     if value.dtype != dtype:
         raise NotVectorisable("the terms are added up in another precision", whole.line)
     ufunc = "add" if op == "+" else "subtract"
@@ -280,7 +147,7 @@ def _sum_integers(
             _sum_integers(session, name, op, element, whole, replace(context, mask=None))
         return
     python = whole.type.is_python
-    if python and not _sum_fits(session, element, context):
+    if python and not sum_fits(session, element, context):
         raise NotVectorisable("a sum of integers may grow beyond 64 bits", whole.line)
     dtype = natural_dtype(whole.type)
     count = isinstance(element, Const) and mask is not None and mask.is_array
@@ -319,7 +186,7 @@ def _sum_integers(
         session.line(update)
 
 
-def _sum_fits(session: Session, element: Expr, context: Context) -> bool:
+def sum_fits(session: Session, element: Expr, context: Context) -> bool:
     """The sum of all terms stays below 2**62 (what it is added to is a Python integer)."""
     for size in SIZES:
         ranges = Ranges(session, context, size)
@@ -351,6 +218,13 @@ def reduce_extreme(
     close: Callable[[Expr, Env], Expr],
 ) -> bool:
     """``if e < best: best = e; where = i`` as argmin; False if the statement is not that."""
+    index = index_parts(statement)
+    if index is not None and session.reductions.get(index[0]) == "extreme":
+        best, op, load, old, at = index
+        target = evaluate(session, old, Context((), ())).text
+        assign = Assign(statement.line, statement.node, best, at)
+        _extreme(session, target, op, close(load, env), [(assign, close(at, env))], context)
+        return True
     found = extreme_parts(statement)
     if found is None or session.reductions.get(found[0]) != "extreme":
         return False
@@ -368,19 +242,42 @@ def _extreme(
     others: list[tuple[Assign, Expr]],
     context: Context,
 ) -> None:
-    """Strict comparison keeps the first extreme element, as argmin and argmax do."""
+    """Strict comparison keeps the first extreme element, as argmin and argmax do.
+
+    ``name``: the scalar with the extreme so far, or the element that is it.
+    """
     line = element.line
-    _not_empty(session, context, line)
     if context.mask is not None or any(loop.step < 0 for loop in session.block_loops):
         raise NotVectorisable("an extreme under a condition or from the end", line)
     _one_flavour(session, element)
     value = cast(_full(session, element, context), natural_dtype(element.type), session.np)
-    function = "argmin" if op == "<" else "argmax"
-    np = session.np
     text = value.text
     if value.level != ATOM or value.fresh or not text.isidentifier():
         text = session.fresh("values")
         session.line(f"{text} = {value.text}")
+    if _has_terms(session, context):
+        _extreme_of(session, name, op, value, text, others, context)
+        return
+    with session.indented(f"if {text}.size:"):
+        _extreme_of(session, name, op, value, text, others, context)
+
+
+def _has_terms(session: Session, context: Context) -> bool:
+    """Some iteration runs, by proof or guard."""
+    trips = [span.high - span.low for _, span in context.spans]
+    return all(session.facts.require(length - 1) for length in trips)
+
+
+def _extreme_of(
+    session: Session,
+    name: str,
+    op: str,
+    value: Value,
+    text: str,
+    others: list[tuple[Assign, Expr]],
+    context: Context,
+) -> None:
+    np, function = session.np, "argmin" if op == "<" else "argmax"
     searched = text
     if value.type.kind is Kind.FLOAT:
         # A comparison with NaN is false, so the loop passes over it; argmin would pick it.
@@ -388,12 +285,12 @@ def _extreme(
         searched = f"{np}.where({np}.isnan({text}), {worst}, {text})"
     place = session.fresh("best_at")
     session.line(f"{place} = int({np}.{function}({searched}))")
-    one_axis = len(context.axes) == 1
-    item = f"{text}[{place}]" if one_axis else f"{text}.flat[{place}]"
+    item = f"{text}[{place}]" if len(context.axes) == 1 else f"{text}.flat[{place}]"
     if value.type.is_python:
         item = f"{item}.item()"
     with session.indented(f"if {item} {op} {name}:"):
-        session.line(f"{name} = {item}")
+        if name.isidentifier():
+            session.line(f"{name} = {item}")
         for assign, expr in others:
             session.line(f"{assign.name} = {_at(session, expr, place, context)}")
 

@@ -87,9 +87,7 @@ class _Rebuilt:
         body = self.body((root,), ())
         if len(body) == 1 and isinstance(body[0], For):
             return Variant(body[0], frozenset(self.moved))
-        zero, one = Const(PY_INT, root.line, 0), Const(PY_INT, root.line, 1)
-        whole = For(root.line, root.node, ONCE, zero, one, 1, body)
-        return Variant(whole, frozenset(self.moved))
+        return Variant(wrapped_once(root, body), frozenset(self.moved))
 
     def body(self, body: tuple[Stmt, ...], outer: tuple[For, ...]) -> tuple[Stmt, ...]:
         """The statements of one level."""
@@ -118,6 +116,12 @@ class _Rebuilt:
         if not _same(new, (loop,)):
             self.moved |= {id(s) for s in statements(new) if not isinstance(s, For)}
         return new
+
+
+def wrapped_once(root: For, body: tuple[Stmt, ...]) -> For:
+    """What took the place of a root loop, in a loop that has one iteration."""
+    zero, one = Const(PY_INT, root.line, 0), Const(PY_INT, root.line, 1)
+    return For(root.line, root.node, ONCE, zero, one, 1, body)
 
 
 def _same(a: tuple[Stmt, ...], b: tuple[Stmt, ...]) -> bool:

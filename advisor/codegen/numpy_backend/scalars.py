@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...loopnest.fold import fold, substitute
+from ...loopnest.fold import fold, reads, substitute
 from ...loopnest.ir import (
     Assign,
     Binary,
@@ -20,8 +20,9 @@ from ...loopnest.ir import (
     walk,
 )
 from .expressions import evaluate, wanted_dtype
+from .legality import index_range
 from .normal import NotVectorisable
-from .ranges import LARGEST, MOST_INT, Ranges, best, fits
+from .ranges import LARGEST, MOST_INT, Ranges, best, fits, union
 from .reductions import reduce_assign
 from .session import Binding, Buffer, BufferRef, Context, Env, Session, Span
 from .values import ATOM, cast, dtype_text, natural_dtype, result_dtype
@@ -88,12 +89,14 @@ def _full_already(name: str, env: Env, spans: tuple[tuple[str, Span], ...], dtyp
 def _accumulator_range(
     session: Session, name: str, initial: Expr, loop: For, context: Context
 ) -> Interval:
-    """A start and fewer than 2**40 steps (see `ranges.GIVEN`) of a bounded size."""
+    """What a carried integer can be: a sum of bounded steps, or one of a few bounded values."""
+    values = [s.value for s in statements(loop.body) if isinstance(s, Assign) and s.name == name]
+    if not any(name in reads(value) for value in values):
+        return _one_of(session, [initial, *values], loop, context)
+    # A start and fewer than 2**40 steps (see `ranges.GIVEN`) of a bounded size.
     largest = 0
-    for statement in statements(loop.body):
-        if not isinstance(statement, Assign) or statement.name != name:
-            continue
-        match statement.value:
+    for value in values:
+        match value:
             case Binary(op="+" | "-", left=Var(name=left), right=right) if left == name:
                 step = _magnitude(session, right, context, (1, 2**8, 2**20))
                 if step is None:
@@ -108,6 +111,23 @@ def _accumulator_range(
     bound = start + largest * LARGEST
     session.sized = True
     return Interval(-bound, bound) if bound <= MOST_INT else Interval()
+
+
+def _one_of(session: Session, values: list[Expr], loop: For, context: Context) -> Interval:
+    """The range of ``label = -1``, then ``label = c`` in loops over ``c``."""
+    inner = [s for s in statements((loop,)) if isinstance(s, For)]
+    known = {one.index: bounds for one in inner if (bounds := index_range(one)) is not None}
+    before = dict(session.facts.ranges)
+    session.facts.ranges.update(
+        {name: bounds for name, bounds in known.items() if name not in context.axes}
+    )
+    found: Interval | None = None
+    for value in values:
+        one = best(session, context, value)
+        found = one if found is None else union(found, one)
+    session.facts.ranges.clear()
+    session.facts.ranges.update(before)
+    return found or Interval()
 
 
 def _magnitude(
@@ -320,8 +340,6 @@ def _update(session: Session, name: str, value: Expr, context: Context, env: Env
 def _note_union(
     session: Session, buffer: Buffer, known: Interval, value: Expr, context: Context
 ) -> None:
-    from .ranges import union
-
     if context.kept:
         return  # the range of a carried scalar was settled before the loop
     ranges = Ranges(session, context)

@@ -144,6 +144,12 @@ class Session:
     """Written arrays whose values never leave their observed range."""
     single: frozenset[str] = frozenset()
     """Private scalars with one assignment in the whole nest."""
+    masks: dict[tuple[Expr, tuple[tuple[str, Span], ...]], Expr] = field(default_factory=dict)
+    """Tests of the present block on its indices alone, and the arrays that hold them."""
+    rectangles: list[For] = field(default_factory=list)
+    """Loops made while writing: `axes` knows them by ``id``."""
+    scatters: frozenset[int] = frozenset()
+    """``id`` of the stores that add to computed elements, see `scatter`."""
     axis_order: dict[str, int] = field(default_factory=dict)
     """Position of the axes of the present block."""
     kept_around: bool = False

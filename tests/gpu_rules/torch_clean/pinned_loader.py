@@ -1,4 +1,4 @@
-"""Regression from a loader that pins its batches; the sum of losses stays on the device."""
+"""Regression from workers that make batches and pin them; losses are summed on the device."""
 
 import torch
 from torch import nn
@@ -45,7 +45,9 @@ def main():
     device = torch.device("cuda")
     x = torch.randn(20_000, 32)
     data = Noisy(x, x.mean(dim=1, keepdim=True))
-    loader = DataLoader(data, batch_size=1024, shuffle=True, pin_memory=True)
+    loader = DataLoader(
+        data, batch_size=1024, shuffle=True, pin_memory=True, num_workers=4, persistent_workers=True
+    )
     model = nn.Sequential(nn.Linear(32, 128), nn.ReLU(), nn.Linear(128, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     for _ in range(3):

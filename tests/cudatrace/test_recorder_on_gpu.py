@@ -92,9 +92,75 @@ def test_threads_and_the_line_after_a_return(tmp_path: Path) -> None:
     assert any("multiply" in name for name in work[6].names)
 
 
+def test_many_threads_that_end_while_the_gpu_works(tmp_path: Path) -> None:
+    """CUPTI hands the buffers of an ending thread over; Python's numbers of threads come again."""
+    text = (
+        "import threading, cupy as cp\n"
+        "def work():\n"
+        "    (cp.ones(1000) * 2).get()\n"
+        "for _ in range(30):\n"
+        "    threads = [threading.Thread(target=work) for _ in range(4)]\n"
+        "    for thread in threads:\n"
+        "        thread.start()\n"
+        "    for thread in threads:\n"
+        "        thread.join()\n"
+    )
+    run = traced(written(tmp_path, text))
+    assert run.run.ok
+    work = lines_of(run)
+    assert work[3].kernels == 240
+    assert [(c.direction, c.count) for c in work[3].copies] == [("device to host", 120)]
+
+
+def test_a_run_at_its_time_limit_keeps_what_it_recorded(tmp_path: Path) -> None:
+    text = "import cupy as cp\nx = cp.ones(1000)\nwhile True:\n    y = x * 2\n"
+    script = written(tmp_path, text)
+    target = Target(script, (), None, script.parent, sys.executable)
+    with Sandbox(target) as box:
+        run = trace_run(box, target, limit=6.0)
+    assert lines_of(run)[4].kernels > 1000
+
+
+def test_names_of_unloaded_modules_are_not_vouched_for(tmp_path: Path) -> None:
+    text = (
+        "import gc, cupy as cp\n"
+        "x = cp.zeros(4, dtype=cp.float32)\n"
+        "code = 'extern \"C\" __global__ void once(float* x) { x[0] += 1; }'\n"
+        "module = cp.RawModule(code=code)\n"
+        "module.get_function('once')((1,), (1,), (x,))\n"
+        "cp.cuda.Device().synchronize()\n"
+        "del module; gc.collect(); cp.clear_memo()\n"
+        "print(float(x[0]))\n"
+    )
+    run = traced(written(tmp_path, text))
+    assert lines_of(run)[5].kernels == 1
+    assert any("unloaded GPU code" in note for note in run.notes), run.notes
+
+
+def test_torchs_profiler_takes_over_where_cupti_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setenv("GPUADVISE_TRACE_BY", "torch")
+    text = (
+        "import threading, cupy as cp\n"
+        "def work():\n"
+        "    (cp.ones(1000) * 2).get()\n"
+        "t = threading.Thread(target=work); t.start(); t.join()\n"
+        "y = cp.ones(1000) + 1\n"
+        "print(float(y.sum()))\n"
+    )
+    run = traced(written(tmp_path, text))
+    work = lines_of(run)
+    assert any("PyTorch's profiler instead" in note for note in run.notes)
+    assert any("multiply" in name for name in work[3].names)
+    assert any("add" in name for name in work[5].names)
+    assert attribute(run.trace).coverage >= 0.99  # type: ignore[arg-type]
+
+
 def test_torch_autograd_lands_on_backward() -> None:
     pytest.importorskip("torch")
-    run = traced(TARGETS / "torch_training.py", "1024", "1")
+    run = traced(TARGETS / "torch_training.py", "--size", "1024", "--steps", "1")
     work = lines_of(run)
     assert work[44].kernels > 50
     assert attribute(run.trace).coverage >= 0.99  # type: ignore[arg-type]

@@ -1,0 +1,241 @@
+"""A time loop whose arrays stay on the device between the steps.
+
+What the loop does to its arrays is followed over one step. Arrays that only trade names trade
+their copies on the device; an array made anew in every step gets the memory of the one whose name
+it takes over; the host sees an array where the loop keeps one, and at the end.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from ...loopnest.definite import bound_before
+from ...loopnest.ir import Nest
+from ...loopnest.liveness import live_after, read_before_assigned
+from ...loopnest.scope import local_names, stored_names
+from ...model import Basis, Condition, Edit, Exactness, Match, Region
+from ...names import free_name
+from ..nb_analyse import analyse_region
+from ..nb_text import functions_block, replacement, top_level_statement
+from ..nb_values import Unsupported
+from .cover import is_covered, own_place
+from .emit import WHY, CudaEmission
+from .fate import follow, merged
+from .plan import plan
+from .resident_text import ResidentText
+from .text import names_in
+from .timeloop import Host, Keep, Kernels, TimeLoop, renamed_copy
+
+_LOOSER = (Exactness.BITS, Exactness.LAST_DIGIT, Exactness.REASSOCIATED)
+_LARGEST = "2**19"
+"""Extents up to which a grid has enough blocks along y and z, 65535 of eight threads."""
+
+
+def resident(region: Region) -> Match:
+    """The time loop with its arrays on the device. Raises Unsupported with the reason."""
+    return _Resident(region).match()
+
+
+class _Resident(ResidentText):
+    """One rewrite under way."""
+
+    def __init__(self, region: Region) -> None:
+        self.region, self.source = region, region.source
+        self.time = TimeLoop(region)
+        assert isinstance(region.loop, ast.For)
+        self.loop = region.loop
+        after = live_after(self.source, region.function, self.loop)
+        if after is None:
+            raise Unsupported("the scope's variables may be looked at", self.loop.lineno)
+        if region.function is None:
+            # whoever imports the module, or looks at it afterwards, finds its arrays as they were
+            after |= stored_names(self.loop) & self.time.arrays
+        self.after = after
+        self.operations = list(merged(self.time.operations, after))
+        self.fate = follow(self.operations, region, after)
+        self.taken: set[str] = set()
+        self.changing = self._changing()
+        self.emissions = {id(r): self._emission(r, names) for r, names in self._nests()}
+        self._refuse_unseen()
+        arrays = (*self.fate.entry, *self.fate.fresh)
+        self.device = {array: self._local(f"gpu_{array}") for array in arrays}
+        kernels = [k.name for one in self.emissions.values() for k in one.kernels]
+        wanted = "step" if len(kernels) == 1 else "kernel"
+        self.handles = {name: self._local(wanted) for name in kernels}
+        self.grid, self.block = self._local("grid"), self._local("block")
+        self.zeros = {
+            name: self._local(f"{self.device[name]}_zeros")
+            for name, fresh in self.fate.fresh.items()
+            if self.needs_zeros(fresh)
+        }
+
+    def _nests(self) -> Iterator[tuple[Region, dict[str, str]]]:
+        for operation in self.operations:
+            if isinstance(operation, Kernels):
+                yield operation.region, dict(operation.renamed)
+
+    def _changing(self) -> frozenset[str]:
+        hosted = [o.statement for o in self.operations if isinstance(o, Host)]
+        stored = {name for statement in hosted for name in stored_names(statement)}
+        return frozenset((stored | {self.time.index}) - self.time.steady)
+
+    def _local(self, wanted: str) -> str:
+        name = free_name(self.source, wanted, self.taken)
+        self.taken.add(name)
+        return name
+
+    def _refuse_unseen(self) -> None:
+        """Raise Unsupported for arrays of which no nest has asked the type."""
+        asked = {
+            renamed.get(path, path)
+            for region, renamed in self._nests()
+            for path in self.emissions[id(region)].nest.arrays
+        }
+        for name in sorted(set(self.fate.entry) - asked):
+            raise Unsupported(f"{name} is used by no loop nest", self.loop.lineno)
+
+    # --------------------------------------------------------------- kernels
+    def _emission(self, region: Region, renamed: dict[str, str]) -> CudaEmission:
+        """The kernels of one nest. Arrays that the step makes need not be asked about."""
+        assert isinstance(region.nest, Nest)
+        step = plan(region.nest)
+        emission = CudaEmission(region, analyse_region(region), step)
+        emission.taken = self.taken
+        arrays = {path: renamed.get(path, path) for path in emission.nest.arrays}
+        known = frozenset(path for path, name in arrays.items() if name in self.fate.fresh)
+        for path in sorted(known):
+            name = arrays[path]
+            if self.fate.fresh[name].zeros and self.is_first(region, name):
+                place = own_place(path, step, emission.nest)
+                if place is not None and not is_covered(path, step, emission.nest):
+                    emission.zeroed[path] = place
+        emission.prepare(known)
+        if emission.flag and self._leaves_traces():
+            text = "an exception may come when the host has seen some steps"
+            raise Unsupported(text, region.loop.lineno)
+        if emission.checks.before or emission.state.used_ranges:
+            raise Unsupported("the loop rests on what the arrays hold", region.loop.lineno)
+        others = local_names(self.region.function) - local_names(region.function)
+        for path in emission.names.params:
+            if region.function is not self.region.function and path in others:
+                raise Unsupported(f"{path} is a global and a local variable", region.loop.lineno)
+        return emission
+
+    def _leaves_traces(self) -> bool:
+        """Whether the loop cannot run again from the start: it keeps arrays, or prints."""
+        return any(
+            isinstance(o, Keep)
+            or (isinstance(o, Host) and any(isinstance(n, ast.Call) for n in ast.walk(o.statement)))
+            for o in self.operations
+        )
+
+    # ------------------------------------------------------------------ match
+    def match(self) -> Match:
+        """The finished rewrite."""
+        emissions = list(self.emissions.values())
+        params = self._params()
+        returned = self._returned(params)
+        owner = self.region.function.name.strip("_") if self.region.function else "main"
+        run, wrapper = self._local(f"_{owner}_on_gpu"), self._local(f"_{owner}_time_loop")
+        early, late = self._tests()
+        parts = [part for one in emissions for part in one.parts]
+        parts.append(self.launcher(run, params, returned, late))
+        parts.append(self.wrapper(wrapper, run, params, returned, early, self._local("result")))
+        loops = [self.loop, *(one.loop for one in emissions)]
+        tops = [top_level_statement(self.source, loop) for loop in loops]
+        offset, block = functions_block(self.source, min(tops, key=lambda s: s.lineno), parts)
+        call = f"{wrapper}({', '.join(params)})"
+        return Match(
+            edits=(
+                *_merged_imports([e for one in emissions for e in one.edits]),
+                Edit(offset, offset, block),
+                *replacement(self.source, self.loop, returned, call),
+            ),
+            why=WHY,
+            change="the time loop launches CUDA kernels, by numba.cuda, and its arrays stay there",
+            needs=frozenset({"numba", "cuda"}),
+            ledger=tuple(dict.fromkeys(self._ledger())),
+            exactness=max((one.exactness() for one in emissions), key=_LOOSER.index),
+            differences=tuple(dict.fromkeys(d for one in emissions for d in one.what_differs())),
+        )
+
+    def _ledger(self) -> Iterator[Condition]:
+        for one in self.emissions.values():
+            yield from (*one.checks.ledger, *one._ledger(), *one.conditions())
+        for test in self._own_tests():
+            yield Condition(test, Basis.OBSERVED, guarded=True, test=test)
+        text = "no step writes an array that the host still has"
+        yield Condition(text, Basis.PROVED, f"lines {self.loop.lineno}-{self.loop.end_lineno}")
+
+    def _params(self) -> list[str]:
+        """What the loop needs from its scope, and what it hands back."""
+        assert self.region.observation is not None
+        seen = self.region.observation.values
+        data = {n for n, info in seen.items() if info.kind not in ("function", "module", "class")}
+        scope = local_names(self.region.function) if self.region.function else data
+        wanted = set(read_before_assigned(self.loop)) & scope
+        found = [n for n in seen if n in wanted] + sorted(wanted - set(seen))
+        return found + sorted((stored_names(self.loop) & self.after) - set(found))
+
+    def _returned(self, params: list[str]) -> tuple[str, ...]:
+        names = sorted(stored_names(self.loop) & self.after, key=params.index)
+        bound = bound_before(self.source, self.region.function, self.loop) or frozenset()
+        for name in names:
+            if name not in bound:
+                text = f"{name} is read after the loop, which may not assign it"
+                raise Unsupported(text, self.loop.lineno, f"assign {name} before the loop")
+        return tuple(names)
+
+    # ------------------------------------------------------------------ tests
+    def _own_tests(self) -> list[str]:
+        """Conditions of the loop as a whole, beside those of its nests."""
+        numpy, entry = self.first.names.numpy, self.fate.entry
+        tests = [f"type({k.holder}) is list" for k in self.operations if isinstance(k, Keep)]
+        for one, two in combinations(entry, 2):
+            if one in self.fate.written or two in self.fate.written:
+                tests.append(f"not {numpy}.may_share_memory({one}, {two})")
+        # fewer steps leave a name with an array from before the loop
+        tests.append(f"len({ast.unparse(self.loop.iter)}) >= {max(self.fate.depth, 1)}")
+        tests += [f"max({array}.shape) <= {_LARGEST}" for array in entry]
+        return list(dict.fromkeys(tests))
+
+    def _tests(self) -> tuple[list[str], list[str]]:
+        """Tests that the wrapper asks, and those that need what the step computes first."""
+        early: list[str] = []
+        late: list[str] = []
+        for region, renamed in self._nests():
+            for test in self.emissions[id(region)].checks.tests:
+                text = _spelled(test, renamed)
+                names = names_in([text])
+                if names & self.changing:
+                    raise Unsupported(f"`{test}` would have to hold in every step")
+                made = {name: self.device[name] for name in self.fate.fresh if name in names}
+                steady = made or names & self.time.steady
+                (late if steady else early).append(_spelled(text, made))
+        return list(dict.fromkeys([*early, *self._own_tests()])), list(dict.fromkeys(late))
+
+
+def _spelled(test: str, names: dict[str, str]) -> str:
+    """A test with other names; as it stands where there are none of them."""
+    if names_in([test]).isdisjoint(names):
+        return test
+    return ast.unparse(renamed_copy(ast.parse(test, mode="eval").body, names))
+
+
+def _merged_imports(edits: Sequence[Edit]) -> list[Edit]:
+    """Imports of one place in one edit, each line once."""
+    found: dict[int, Edit] = {}
+    for edit in edits:
+        known = found.get(edit.start)
+        if known is None:
+            found[edit.start] = edit
+            continue
+        have = known.text.strip("\n").split("\n")
+        more = [line for line in edit.text.strip("\n").split("\n") if line not in have]
+        body = known.text.rstrip("\n")
+        text = "\n".join([body, *more]) + known.text[len(body) :]
+        found[edit.start] = replace(known, text=text)
+    return list(found.values())

@@ -1,0 +1,303 @@
+"""The text around the kernels of a time loop: the function on the device, and its wrapper."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...layout import LEVEL, reindent
+from ...model import Region, Source
+from .cover import is_covered
+from .emit import CudaEmission
+from .fate import Fate
+from .text import Kernel, Launcher, Steps, configured, flag_asked, flag_made, names_in
+from .timeloop import Exchange, Fresh, Host, Keep, Kernels, Operation, TimeLoop, renamed_copy
+
+COMMENT = "# a warp's 32 threads along x: they read and write neighbouring elements together"
+
+
+class ResidentText:
+    """Writes the functions of one time loop."""
+
+    region: Region
+    source: Source
+    loop: ast.For
+    time: TimeLoop
+    operations: list[Operation]
+    fate: Fate
+    emissions: Mapping[int, CudaEmission]
+    """By the identity of their regions."""
+    device: Mapping[str, str]
+    """Array -> name of its copy on the device."""
+    handles: Mapping[str, str]
+    """Kernel -> local name for it with its launch configuration."""
+    zeros: Mapping[str, str]
+    """Arrays that start each step with zeros -> array of zeros on the device."""
+    grid: str
+    block: str
+    changing: frozenset[str]
+    """Scalars that differ from step to step."""
+
+    @property
+    def first(self) -> CudaEmission:
+        """Any of the nests: all call packages by the same names."""
+        return next(iter(self.emissions.values()))
+
+    @property
+    def cuda(self) -> str:
+        """What ``numba.cuda`` is called."""
+        return self.first.names.njit.removesuffix(".jit")
+
+    # --------------------------------------------------------------- launcher
+    def launcher(
+        self, run: str, params: Sequence[str], returned: Sequence[str], tests: Sequence[str]
+    ) -> str:
+        """The function that runs the loop on the device."""
+        where = f"{self.region.function.name}()" if self.region.function else "this script"
+        doc = f"The time loop of {where} with its arrays on the GPU; None, and nothing done, else."
+        setup, steps, synced = self._steps()
+        body = [f'"""{doc}"""', *self._preface(tests), *setup]
+        body.append(f"for {ast.unparse(self.loop.target)} in {ast.unparse(self.loop.iter)}:")
+        body += [LEVEL + line for line in steps]
+        fate = self.fate
+        for flag in self._flags():
+            body += flag_asked(flag, "None")
+        body += [f"{self.device[name]}.copy_to_host({name})" for name in fate.returned_in_place]
+        for name in returned:
+            if (name in fate.rebound or name in fate.fresh) and name not in synced:
+                body.append(f"{name} = {self.device[name]}.copy_to_host()")
+        comma = "," if len(returned) == 1 else ""
+        body.append(f"return {', '.join(returned)}{comma}" if returned else "return True")
+        head = f"def {run}({', '.join(params)}):"
+        return "\n".join([head, *(LEVEL + line for line in body)]) + "\n"
+
+    def _preface(self, tests: Sequence[str]) -> Iterator[str]:
+        """Sizes, memory, copies to the device, and the tests that need them."""
+        for operation in self.operations:
+            if isinstance(operation, Host) and operation.once:
+                yield ast.unparse(operation.statement)
+        # an array made in the step is as large as one of those it comes from
+        size = " + ".join(f"{a}.nbytes" for a in self.fate.entry)
+        if self.fate.fresh:
+            size = f"{1 + len(self.fate.fresh)} * " + (f"({size})" if " + " in size else size)
+        yield f"if {size} > 0.9 * {self.cuda}.current_context().get_memory_info()[0]:"
+        yield f"{LEVEL}return None  # does not fit"
+        for array in self.fate.entry:
+            yield f"{self.device[array]} = {self.cuda}.to_device({array})"
+        for fresh in self.fate.fresh.values():
+            yield from self._buffer(fresh)
+        for flag in self._flags():
+            yield flag_made(flag, self.cuda, self.first.names.numpy)
+        asked = list(dict.fromkeys([*tests, *self._types(), *self._alike()]))
+        if asked:
+            yield "if not ("
+            yield from (f"{LEVEL}{'and ' if k else ''}{test}" for k, test in enumerate(asked))
+            yield "):"
+            yield f"{LEVEL}return None"
+
+    def _flags(self) -> list[str]:
+        return [one.flag for one in self.emissions.values() if one.flag]
+
+    def _buffer(self, fresh: Fresh) -> Iterator[str]:
+        """Memory for an array that the step makes."""
+        copy = self.device[fresh.name]
+        like = fresh.copied if fresh.copied in self.fate.entry else ast.unparse(fresh.value)
+        if fresh.name in self.zeros:
+            yield f"{self.zeros[fresh.name]} = {self.cuda}.to_device({like})"
+            like = self.zeros[fresh.name]
+        yield f"{copy} = {self.cuda}.device_array_like({like})"
+
+    def _alike(self) -> Iterator[str]:
+        """Arrays that change hands are of one shape and type."""
+        for one, two in self.fate.pairs:
+            a, b = self.device[one], self.device[two]
+            yield f"{a}.shape == {b}.shape and {a}.dtype == {b}.dtype"
+
+    def _types(self) -> Iterator[str]:
+        """What was seen of arrays that the step makes otherwise than as a copy of another."""
+        paired = {name for pair in self.fate.pairs for name in pair}
+        for operation in self.operations:
+            if not isinstance(operation, Kernels):
+                continue
+            emission, renamed = self.emissions[id(operation.region)], dict(operation.renamed)
+            for path, array in emission.nest.arrays.items():
+                name = renamed.get(path, path)
+                made = self.fate.fresh.get(name)
+                if made is None or made.copied is not None or name in paired:
+                    continue
+                copy, dtype = self.device[name], array.element.dtype
+                kind = f"{emission.names.numpy}.{dtype}{'_' if dtype == 'bool' else ''}"
+                yield f"{copy}.dtype == {kind} and {copy}.ndim == {array.ndim}"
+
+    def needs_zeros(self, fresh: Fresh) -> bool:
+        """Whether an array must be filled before its first kernel, which does not do it itself."""
+        if not fresh.zeros:
+            return False
+        for operation in self.operations:
+            if isinstance(operation, Kernels) and self.is_first(operation.region, fresh.name):
+                back = {new: old for old, new in operation.renamed}
+                path = back.get(fresh.name, fresh.name)
+                emission = self.emissions[id(operation.region)]
+                covered = is_covered(path, emission.step, emission.nest)
+                return path not in emission.zeroed and not covered
+        return True
+
+    def is_first(self, region: Region, array: str) -> bool:
+        """Whether a nest is the first to use an array after it was made."""
+        made = False
+        for operation in self.operations:
+            if isinstance(operation, Fresh) and operation.name == array:
+                made = True
+            elif made and isinstance(operation, Kernels):
+                names = dict(operation.renamed)
+                arrays = getattr(operation.region.nest, "arrays", {})
+                if array in {names.get(a, a) for a in arrays}:
+                    return operation.region is region
+            elif made and isinstance(operation, Keep | Exchange):
+                return False
+        return False
+
+    # ------------------------------------------------------------------ steps
+    def _steps(self) -> tuple[list[str], list[str], set[str]]:
+        """Lines in front of the loop, the loop's, and names whose array the host has then."""
+        setup: list[str] = []
+        lines: list[str] = []
+        synced = set(self.fate.kept)
+        done: set[int] = set()
+        for operation in self.operations:
+            match operation:
+                case Kernels(region=region, renamed=renamed):
+                    if id(region) not in done:
+                        done.add(id(region))
+                        setup += self._configured(region, dict(renamed))
+                    lines += self._launches(region, dict(renamed))
+                case Fresh(name=name, copied=copied):
+                    source = self.device.get(copied or "") or self.zeros.get(name)
+                    if source is not None:
+                        lines.append(f"{self.device[name]}.copy_to_device({source})")
+                case Exchange():
+                    lines += self._exchange(operation, synced)
+                case Keep():
+                    lines += self._keep(operation)
+                case Host(statement=statement, once=False):
+                    lines += ast.unparse(statement).split("\n")
+        return ([COMMENT, *setup] if setup else setup), lines, synced
+
+    def _launches(self, region: Region, renamed: dict[str, str]) -> list[str]:
+        emission = self.emissions[id(region)]
+        fixed = {id(k.launch) for k in emission.kernels if self._is_fixed(k, renamed)}
+        kernels = {id(k.launch): k for k in emission.kernels}
+        writer = Steps(self._made(emission, renamed), kernels, fixed, emission.text)
+        return _renamed("\n".join(writer.lines(emission.step)), renamed)
+
+    def _configured(self, region: Region, renamed: dict[str, str]) -> Iterator[str]:
+        """Launch configurations that hold for the whole loop."""
+        emission = self.emissions[id(region)]
+        fixed = [k for k in emission.kernels if self._is_fixed(k, renamed)]
+        for extents in dict.fromkeys(k.extents for k in fixed):
+            same = [k for k in fixed if k.extents == extents]
+            lines = configured(same, self._made(emission, renamed), limits=False)
+            yield from _with_comments("\n".join(lines), renamed)
+
+    def _is_fixed(self, kernel: Kernel, renamed: dict[str, str]) -> bool:
+        used = {renamed.get(n, n) for n in names_in(kernel.extents)}
+        return used.isdisjoint(self.changing | set(self.fate.fresh))
+
+    def _made(self, emission: CudaEmission, renamed: dict[str, str]) -> Launcher:
+        """What the kernels are called with."""
+        on_device = {
+            param: self.device[renamed.get(path, path)]
+            for path, param in emission.names.params.items()
+            if path in emission.nest.arrays
+        }
+        # exponents are arguments: as literals they would be multiplied out
+        for key, text in emission.state.exponents.items():
+            on_device[emission.names.arguments[key]] = emission._spelled(text, emission.names)
+        return Launcher(
+            name="",
+            doc="",
+            params=(),
+            on_device=on_device,
+            written=(),
+            covered=frozenset(),
+            configured=self.handles,
+            grid=self.grid,
+            block=self.block,
+            warnings=emission.warnings,
+            cuda=self.cuda,
+        )
+
+    def _exchange(self, exchange: Exchange, synced: set[str]) -> Iterator[str]:
+        """Names trade their copies; memory that no name has any more goes to the next step."""
+        device, fate = self.device, self.fate
+        taken = [s for s in exchange.sources if s not in exchange.targets]
+        lost = [t for t in exchange.targets if t not in exchange.sources]
+        left = [device[n] for n in (*exchange.targets, *taken)]
+        right = [device[n] for n in (*exchange.sources, *lost)]
+        if not taken:
+            left, right = [*exchange.targets, *left], [*exchange.sources, *right]
+        yield f"{', '.join(left)} = {', '.join(right)}"
+        if not taken:
+            synced |= set(exchange.targets)
+            return
+        for target, source in zip(exchange.targets, exchange.sources, strict=True):
+            if source in fate.fresh and source in fate.kept:
+                synced.add(target)
+                yield f"{target} = {source}"
+            elif target in fate.kept:
+                yield f"{target} = {device[target]}.copy_to_host()"
+
+    def _keep(self, keep: Keep) -> Iterator[str]:
+        """The host's copy of an array goes into its list."""
+        if keep.copied:
+            yield f"{keep.holder}.append({self.device[keep.array]}.copy_to_host())"
+            return
+        if keep.array in self.fate.fresh:
+            yield f"{keep.array} = {self.device[keep.array]}.copy_to_host()"
+        yield f"{keep.holder}.append({keep.array})"
+
+    # ---------------------------------------------------------------- wrapper
+    def wrapper(
+        self,
+        name: str,
+        run: str,
+        params: Sequence[str],
+        returned: Sequence[str],
+        tests: Sequence[str],
+        result: str,
+    ) -> str:
+        """The function that asks, and else runs the loop as it was."""
+        many = f" {result}" if len(returned) > 1 else f" {result}[0]" if returned else ""
+        lines = [
+            f"def {name}({', '.join(params)}):",
+            f'{LEVEL}"""Run the time loop on the GPU where that is equal, else as it was."""',
+            f"{LEVEL}if (",
+            *(f"{LEVEL * 2}{'and ' if k else ''}{test}" for k, test in enumerate(tests)),
+            f"{LEVEL * 2}and {self.cuda}.is_available()",
+            f"{LEVEL}):",
+            f"{LEVEL * 2}{result} = {run}({', '.join(params)})",
+            f"{LEVEL * 2}if {result} is not None:",
+            f"{LEVEL * 3}return{many}",
+            reindent(self.source, self.loop, 1),
+        ]
+        if returned:
+            lines.append(f"{LEVEL}return {', '.join(returned)}")
+        return "\n".join(lines) + "\n"
+
+
+def _renamed(text: str, names: dict[str, str]) -> list[str]:
+    if not names or not text.strip():
+        return text.split("\n") if text.strip() else []
+    found: list[str] = []
+    for statement in ast.parse(text).body:
+        found += ast.unparse(renamed_copy(statement, names)).split("\n")
+    return found
+
+
+def _with_comments(text: str, names: dict[str, str]) -> list[str]:
+    """The same, with comments at the ends of lines that stay as they are."""
+    notes = dict(line.split("  # ", 1) for line in text.split("\n") if "  # " in line)
+    lines = _renamed(text, names)
+    if not names:
+        return lines
+    return [f"{line}  # {notes[line]}" if line in notes else line for line in lines]

@@ -1,0 +1,66 @@
+"""Rows of different lengths as whole arrays under a mask: ``for i ..: for j in range(i + 1): ..``.
+
+Twice the elements are computed, but by one product of matrices instead of one for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from ...loopnest.affine import Affine, affine, to_expr
+from ...loopnest.fold import reads
+from ...loopnest.ir import PY_BOOL, PY_INT, Bool, Compare, Expr, For, If, Store, Var
+from .normal import NotVectorisable
+from .session import Context, Session
+
+
+def is_triangle(inner: For, outer: For, axes: frozenset[int]) -> bool:
+    """The inner loop is an axis whose bounds follow the outer index, around stores only."""
+    if id(inner) not in axes or inner.step != 1 or outer.step != 1:
+        return False
+    forms = affine(inner.start), affine(inner.stop)
+    if any(form is None or abs(form.coefficient(outer.index)) > 1 for form in forms):
+        return False
+    return all(isinstance(statement, Store) for statement in inner.body)
+
+
+def is_uneven(loop: For, axes: Collection[str]) -> bool:
+    """The loop's bounds depend on an axis."""
+    return bool((reads(loop.start) | reads(loop.stop)) & set(axes))
+
+
+def rectangles(session: Session, loop: For, context: Context) -> Iterator[For]:
+    """The loop over its longest row, once for each statement, under the row's own bounds.
+
+    Raises NotVectorisable.
+    """
+    start, stop = affine(loop.start), affine(loop.stop)
+    if start is None or stop is None:
+        raise NotVectorisable("the bounds of a loop are not simple", loop.line)
+    index = Var(PY_INT, loop.line, loop.index)
+    tests: list[Expr] = []
+    if start.symbols & set(context.axes):
+        tests.append(Compare(PY_BOOL, loop.line, ">=", index, loop.start))
+    if stop.symbols & set(context.axes):
+        tests.append(Compare(PY_BOOL, loop.line, "<", index, loop.stop))
+    test = tests[0] if len(tests) == 1 else Bool(PY_BOOL, loop.line, "and", tuple(tests))
+    low = to_expr(_extreme(start, context, lowest=True), loop.line)
+    high = to_expr(_extreme(stop, context, lowest=False), loop.line)
+    whole = replace(loop, start=low, stop=high)
+    for statement in loop.body:
+        condition = If(statement.line, statement.node, test, (statement,), ())
+        part = replace(whole, body=(condition,))
+        session.axes |= {id(part)}
+        session.rectangles.append(part)
+        yield part
+
+
+def _extreme(form: Affine, context: Context, *, lowest: bool) -> Affine:
+    """The least or greatest value of a bound over the axes."""
+    for axis, span in context.spans:
+        factor = form.coefficient(axis)
+        if factor:
+            end = span.low if (factor > 0) == lowest else span.high - 1
+            form = form.substitute({axis: end})
+    return form

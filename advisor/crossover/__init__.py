@@ -1,0 +1,1 @@
+"""From which problem size on which version of a program is fastest: ``gpuadvise crossover``."""

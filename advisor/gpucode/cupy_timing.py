@@ -1,0 +1,74 @@
+"""Where a loop takes times of work on the device, and whether it waits for that work."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..codegen import ast_tools as tools
+from ..model import Region
+from .basics import meaning
+from .cupy import Types
+from .cupy_names import own_function
+
+_CLOCKS = ("time.perf_counter", "time.time", "time.monotonic", "time.perf_counter_ns")
+_WAITS = frozenset({"get", "item", "synchronize", "tolist", "done", "set"})
+
+
+def intervals(region: Region) -> Iterator[tuple[list[ast.stmt], ast.Call]]:
+    """Statements between ``start = clock()`` and ``clock() - start``, with that second call."""
+    source, body = region.source, region.loop.body
+    for first, statement in enumerate(body):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                if meaning(source, call.func) not in _CLOCKS:
+                    continue
+            case _:
+                continue
+        for last in range(first + 1, len(body)):
+            read = _elapsed(region, body[last], name)
+            if read is not None:
+                yield body[first + 1 : last], read
+                break
+
+
+def _elapsed(region: Region, statement: ast.stmt, name: str) -> ast.Call | None:
+    for node in tools.own_nodes(statement):
+        match node:
+            case ast.BinOp(left=ast.Call() as call, op=ast.Sub(), right=ast.Name(id=start)):
+                if start == name and meaning(region.source, call.func) in _CLOCKS:
+                    return call
+    return None
+
+
+def launches(types: Types, statement: ast.stmt) -> list[ast.expr]:
+    """What certainly starts work on the device."""
+    return [
+        node
+        for node in tools.own_nodes(statement)
+        if isinstance(node, ast.BinOp | ast.Call) and types.on_device(node)
+    ]
+
+
+def may_wait(types: Types, statement: ast.AST, done: set[str]) -> bool:
+    """Whether something in the statement waits for the device, or may."""
+    for node in tools.own_nodes(statement):
+        if isinstance(node, ast.If | ast.While | ast.With | ast.For):
+            return True
+        if not isinstance(node, ast.Call):
+            continue
+        called = meaning(types.source, node.func) or ""
+        if called == "cupy.asnumpy" or ".cuda." in called or called.startswith("cupyx"):
+            return True
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _WAITS:
+            return True
+        if called.startswith(("cupy.", "numpy.", "math.")):
+            continue
+        if not isinstance(node.func, ast.Name):
+            continue
+        function = own_function(types.source, node.func.id)
+        if function is None:
+            return True
+        if function.name not in done and may_wait(types, function, {*done, function.name}):
+            return True
+    return False

@@ -1,0 +1,107 @@
+"""First runs and later runs: what a compiler costs, spread over as often as the script will run.
+
+A first run compiles; later ones find the compiled code on disk. Which rewrite is best depends on
+how often the user will run the script: over N runs one costs ``first + (N - 1) * later``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from ..model import Inconclusive, NotFaster, Ratio, RunResult, Usage
+from . import timing
+from .schedule import Timed, usage
+
+COMPILERS = (b"numba", b"cupy")
+
+
+def compiles(patched: Mapping[Path, bytes]) -> bool:
+    """Whether the new text uses a package that keeps compiled code for the next run."""
+    return any(word in text for text in patched.values() for word in COMPILERS)
+
+
+@dataclass(frozen=True)
+class Originals:
+    """All runs of the original so far."""
+
+    walls: Sequence[float]
+    usages: Sequence[Usage]
+    spread: float
+    """Relative difference seen between the user's own run and the first trial run."""
+
+
+def originals_of(runs: Sequence[RunResult], real: RunResult | None) -> Originals:
+    """Trial runs of the original, and how far the user's own run of it is from the first.
+
+    Half of the difference goes to both sides. Where the own run waited for a person at the
+    terminal, CPU time tells how much the machine itself varied.
+    """
+    spread = 0.0
+    if real is not None and runs:
+        pairs = ((real.wall, runs[0].wall), (real.cpu, runs[0].cpu))
+        spread = min(abs(a - b) / (a + b) if a + b > 0.0 else 0.0 for a, b in pairs)
+    return Originals([run.wall for run in runs], [usage(run) for run in runs], spread)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The original against first runs, against later runs, and against the user's N runs."""
+
+    first: Ratio
+    later: Ratio | None = None
+    over: Ratio | None = None
+
+    @property
+    def deciding(self) -> Ratio:
+        """What counts under the user's conditions."""
+        return self.over or self.first
+
+    @property
+    def saved(self) -> float:
+        """CPU seconds that a later run saves, as compiling is all the difference; never negative.
+
+        CPU seconds vary less than wall seconds.
+        """
+        sides = [] if self.later is None else [self.first, self.later]
+        cpu = [median(used.cpu for used in side.candidate_usage) for side in sides]
+        return max(0.0, cpu[0] - cpu[1]) if cpu else 0.0
+
+    def gain(self, threshold: float, noise: str = "") -> NotFaster | Inconclusive | None:
+        """None if the whole interval clears the threshold; else why the gain is not accepted."""
+        obstacle = timing.gain(self.deciding, threshold, noise)
+        if isinstance(obstacle, NotFaster):
+            return NotFaster(self.first, threshold, self.later, self.over)
+        return obstacle
+
+
+def measured(originals: Originals, timed: Timed, runs: int) -> Measured:
+    """The ratios of a rewrite, from all its runs. Raises ValueError without a time on a side."""
+    first = timing.ratio(
+        originals.walls,
+        timed.walls,
+        known_spread=originals.spread,
+        usages=(originals.usages, timed.usages),
+    )
+    if not timed.later:
+        return Measured(first)
+    later = timing.ratio(
+        originals.walls,
+        timed.later,
+        known_spread=originals.spread,
+        usages=(originals.usages, timed.later_usages),
+    )
+    if runs == 1:
+        return Measured(first, later)
+    # Both of a pair ran one after the other: what disturbs the machine disturbs them alike.
+    means = [over(runs, *pair) for pair in zip(timed.walls, timed.later, strict=False)]
+    return Measured(
+        first, later, timing.ratio(originals.walls, means, known_spread=originals.spread)
+    )
+
+
+def over(runs: int, first: float, later: float) -> float:
+    """Mean seconds of one of ``runs`` runs, of which one is a first run."""
+    return (first + (runs - 1) * later) / runs

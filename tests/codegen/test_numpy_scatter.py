@@ -1,0 +1,159 @@
+"""Sums into elements that the data choose: in the loop's order, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy_cases import Cases, check, reason
+
+rng = np.random.default_rng(3)
+BINS, WEIGHTS = rng.integers(0, 12, 400), rng.random(400) - 0.4
+CASES = Cases()
+CASES.add(
+    "counts",
+    "def k(b, h):\n    for i in range(len(b)):\n        h[b[i]] += 1\n",
+    (BINS, np.zeros(12, dtype=int)),
+    [(BINS, np.zeros(5, dtype=int)), (BINS - 3, np.zeros(12, dtype=int)), (BINS[:0], np.zeros(3))],
+)
+CASES.add(
+    "counts in a list",
+    "def k(b, n):\n    h = [0] * n\n    for v in b:\n        h[v] += 2\n    return h\n",
+    (BINS, 12),
+    [(BINS.tolist(), 12), (BINS, 5), (BINS - 20, 12), (BINS - 12, 12)],
+)
+CASES.add(
+    "weights",
+    "def k(b, w, h):\n    for i in range(len(b)):\n        h[b[i]] -= w[i] * w[i]\n",
+    (BINS, WEIGHTS, np.zeros(12)),
+    [(BINS - 12, WEIGHTS, np.ones(12)), (BINS, WEIGHTS[:30], np.ones(12))],
+)
+CASES.add(
+    "weights in lists",
+    "def k(b, w, h):\n    for i in range(len(b)):\n        h[b[i]] += w[i]\n",
+    (BINS.tolist(), WEIGHTS.tolist(), [0.0] * 12),
+    [(BINS.tolist(), WEIGHTS.tolist(), [0.5] * 3)],
+)
+CASES.add(
+    "chosen ones",
+    """
+def k(b, w, h, n):
+    for i in range(len(b)):
+        if w[i] > 0.1:
+            h[b[i]] += w[i]
+            n[b[i]] += 1
+""",
+    (BINS, WEIGHTS, np.zeros(12), np.zeros(12, dtype=int)),
+)
+CASES.add(
+    "sparse rows",
+    """
+def k(rows, cols, vals, x, y):
+    for p in range(len(vals)):
+        y[rows[p]] += vals[p] * x[cols[p]]
+""",
+    (BINS, rng.integers(0, 30, 400), WEIGHTS, rng.random(30), np.zeros(12)),
+)
+CASES.add(
+    "means of clusters",
+    """
+def k(labels, points, sums, counts):
+    for i in range(len(points)):
+        c = labels[i]
+        counts[c] += 1
+        for d in range(points.shape[1]):
+            sums[c, d] += points[i, d]
+""",
+    (BINS, rng.random((400, 20)), np.zeros((12, 20)), np.zeros(12, dtype=int)),
+)
+CASES.add(
+    "clamped bins",
+    """
+def k(x, low, width, h):
+    for i in range(len(x)):
+        b = int((x[i] - low) / width)
+        if b < 0:
+            b = 0
+        elif b > 9:
+            b = 9
+        h[b] += 1
+""",
+    (rng.random(400), 0.1, 0.05, np.zeros(10, dtype=int)),
+    [(rng.random(400), 0.1, 0.05, np.zeros(7, dtype=int))],
+)
+CASES.add(
+    "clamped floats",
+    """
+def k(x, h):
+    for i in range(len(x)):
+        v = x[i]
+        if v > 5:
+            v = 5
+        elif v < 0:
+            v = 0
+        h[int(v)] += 1
+""",
+    (7 * rng.random(400) - 1, np.zeros(6, dtype=int)),
+    [(7 * rng.random(400) - 1, np.zeros(5, dtype=int)), (np.array([4.5, 5.0, -0.5]), np.ones(6))],
+)
+CASES.add(
+    "two tables of an image",
+    """
+def k(image, rows, table):
+    for i in range(image.shape[0]):
+        for j in range(image.shape[1]):
+            table[image[i, j], rows[i]] += 1
+""",
+    (rng.integers(0, 9, (40, 50)), rng.integers(0, 4, 40), np.zeros((9, 4), dtype=int)),
+)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_sums_into_computed_elements(case):
+    check(case)
+
+
+def test_counts_are_counted_and_clamps_need_no_test_of_the_data():
+    text = check(CASES["clamped bins"])
+    assert "h += np.bincount(b, minlength=len(h))" in text
+    assert "h.shape[0] >= 10" in text
+
+
+REFUSED = {
+    "read besides": """
+def k(b, h):
+    for i in range(len(b)):
+        h[b[i]] += 1.0
+        b[i] = h[0]
+""",
+    "used in the term": """
+def k(b, h):
+    for i in range(len(b)):
+        h[b[i]] += h[0]
+""",
+    "bytes that wrap": """
+def k(b, h):
+    for i in range(len(b)):
+        h[b[i]] += 1
+""",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_plain_sum(name):
+    kind = np.uint8 if "bytes" in name else float
+    assert reason(REFUSED[name], BINS.copy(), np.zeros(12, dtype=kind))
+
+
+def test_single_precision_is_rounded_after_each_term():
+    text = "def k(b, w, h):\n    for i in range(len(b)):\n        h[b[i]] += w[i]\n"
+    assert reason(text, BINS.copy(), WEIGHTS, np.zeros(12, dtype=np.float32))
+
+
+def test_floats_keep_the_order_of_loops_that_stay():
+    text = """
+def k(b, w, h):
+    for i in range(len(b)):
+        for j in range(i):
+            h[b[i]] += w[j]
+"""
+    assert reason(text, BINS[:80].copy(), WEIGHTS, np.zeros(12))
