@@ -14,11 +14,20 @@ from rich.table import Table
 from rich.text import Text
 
 from . import __version__
-from .commands import crossover_app, roofline_app, trace_app
+from .commands import (
+    Allowed,
+    ModuleName,
+    NoColor,
+    ScriptWords,
+    Unsafe,
+    crossover_app,
+    roofline_app,
+    trace_app,
+)
 from .errors import UsageProblem, UserError
 from .exits import ExitCode, complain, report_console
 from .model import Outcome, Report
-from .options import BACK_ENDS, Options, parse_allow
+from .options import Options, parse_allow
 
 EXIT_HELP = (
     "Exit status: 0 advice found (or applied), 1 nothing to gain, 2 usage, "
@@ -136,16 +145,8 @@ def show_version(wanted: bool) -> None:
     epilog=f"{TOOLS_HELP}\n\n{EXIT_HELP}",
 )
 def advise(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SCRIPT [ARGS]...",
-            help="The script to look at, and its own arguments: all that follows SCRIPT is its.",
-        ),
-    ] = None,
-    module: Annotated[
-        str | None, typer.Option("-m", metavar="MODULE", help="A module instead of a script.")
-    ] = None,
+    command: ScriptWords = None,
+    module: ModuleName = None,
     apply: Annotated[
         bool, typer.Option("--apply", help="Write the verified rewrites into the files.")
     ] = False,
@@ -156,18 +157,8 @@ def advise(
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the whole report as JSON.")
     ] = None,
-    allow: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIST",
-            help=f"Packages the rewrites may use, of {','.join(BACK_ENDS)} "
-            "(default: all that are installed).",
-        ),
-    ] = None,
-    unsafe: Annotated[
-        bool,
-        typer.Option("--unsafe", help="Also rewrites whose equality is assumed in part."),
-    ] = False,
+    allow: Allowed = None,
+    unsafe: Unsafe = False,
     budget: Annotated[
         float | None,
         typer.Option(
@@ -202,7 +193,7 @@ def advise(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also what was not rewritten, in full.")
     ] = False,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colours.")] = False,
+    no_color: NoColor = False,
     version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show version.")
     ] = False,

@@ -8,7 +8,33 @@ from typing import Annotated
 import typer
 
 from .exits import ExitCode, report_console
-from .options import Options, parse_allow
+from .options import BACK_ENDS, Options, parse_allow
+
+ScriptWords = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SCRIPT [ARGS]...",
+        help="The script to look at, and its own arguments: all that follows SCRIPT is its.",
+    ),
+]
+ModuleName = Annotated[
+    str | None, typer.Option("-m", metavar="MODULE", help="A module instead of a script.")
+]
+Allowed = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LIST",
+        help=f"Packages the rewrites may use, of {','.join(BACK_ENDS)} "
+        "(default: all that are installed).",
+    ),
+]
+Unsafe = Annotated[
+    bool, typer.Option("--unsafe", help="Also rewrites whose equality is assumed in part.")
+]
+FiguresFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write all figures as JSON.")
+]
+NoColor = Annotated[bool, typer.Option("--no-color", help="No colours.")]
 
 TRACE_HELP = (
     "Run SCRIPT and show what the GPU does, by source line: kernels, copies, waiting, idle time."
@@ -50,20 +76,13 @@ roofline_app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 @trace_app.command(no_args_is_help=True, help=TRACE_HELP, epilog=TRACE_EXIT)
 def trace(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="SCRIPT [ARGS]...", help="The script, and its own arguments."),
-    ] = None,
-    module: Annotated[
-        str | None, typer.Option("-m", metavar="MODULE", help="A module instead of a script.")
-    ] = None,
+    command: ScriptWords = None,
+    module: ModuleName = None,
     export: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a timeline (Chrome Trace JSON) for Perfetto."),
     ] = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all figures as JSON.")
-    ] = None,
+    json: FiguresFile = None,
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", min=0.1, help="Stop the script there in both runs."),
@@ -71,7 +90,7 @@ def trace(
     tables: Annotated[
         bool, typer.Option("--tables/--no-tables", help="Also the five tables nsys stats gives.")
     ] = True,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colours.")] = False,
+    no_color: NoColor = False,
 ) -> None:
     """Its help is `TRACE_HELP`."""
     try:
@@ -93,13 +112,8 @@ def trace(
 
 @crossover_app.command(no_args_is_help=True, help=CROSSOVER_HELP, epilog=CROSSOVER_EXIT)
 def crossover(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="SCRIPT [ARGS]...", help="The script, and its own arguments."),
-    ] = None,
-    module: Annotated[
-        str | None, typer.Option("-m", metavar="MODULE", help="A module instead of a script.")
-    ] = None,
+    command: ScriptWords = None,
+    module: ModuleName = None,
     size: Annotated[
         str | None,
         typer.Option(
@@ -117,17 +131,10 @@ def crossover(
             "shown (default: 21 times that, and 135 s).",
         ),
     ] = None,
-    allow: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="Packages the rewrites may use (default: all)."),
-    ] = None,
-    unsafe: Annotated[
-        bool, typer.Option("--unsafe", help="Also rewrites whose equality is assumed in part.")
-    ] = False,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all figures as JSON.")
-    ] = None,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colours.")] = False,
+    allow: Allowed = None,
+    unsafe: Unsafe = False,
+    json: FiguresFile = None,
+    no_color: NoColor = False,
 ) -> None:
     """Its help is `CROSSOVER_HELP`."""
     from .crossover.journey import crossover as run
@@ -153,9 +160,7 @@ def roofline(
         list[str] | None,
         typer.Argument(metavar="[SCRIPT [ARGS]...]", help="A script whose hot loops are placed."),
     ] = None,
-    module: Annotated[
-        str | None, typer.Option("-m", metavar="MODULE", help="A module instead of a script.")
-    ] = None,
+    module: ModuleName = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure the ceilings again.")] = False,
     budget: Annotated[
         float | None,
@@ -163,10 +168,8 @@ def roofline(
             metavar="SECONDS", min=0.0, help="Bound on the time beyond the script's own run."
         ),
     ] = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all figures as JSON.")
-    ] = None,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colours.")] = False,
+    json: FiguresFile = None,
+    no_color: NoColor = False,
 ) -> None:
     """Its help is `ROOFLINE_HELP`."""
     from .roofline.journey import roofline as run

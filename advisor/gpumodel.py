@@ -6,7 +6,7 @@ Times are seconds, sizes are bytes, shares are fractions, unless a name says oth
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, order=True)
@@ -39,26 +39,26 @@ class LineWork:
     """None: calls before the first line, or of threads at a time when no line ran."""
     host: float
     """Wall time during which the main thread was at this line."""
-    calls: int
-    api: float
+    calls: int = 0
+    api: float = 0.0
     """In recorded CUDA calls."""
-    kernels: int
-    gpu: float
+    kernels: int = 0
+    gpu: float = 0.0
     """Of kernels, memsets and copies on the device, added up."""
-    kernel_time: float
-    names: Mapping[str, tuple[int, float]]
+    kernel_time: float = 0.0
+    names: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     """Kernel name -> count, seconds."""
-    copies: tuple[CopyWork, ...]
-    syncs: int
+    copies: tuple[CopyWork, ...] = ()
+    syncs: int = 0
     """Calls that do nothing but wait."""
-    sync_wait: float
-    copy_waits: int
+    sync_wait: float = 0.0
+    copy_waits: int = 0
     """Copies in which the host waited for work that had to come before them."""
-    copy_wait: float
-    allocations: int
-    frees: int
-    memory_api: float
-    idle: float
+    copy_wait: float = 0.0
+    allocations: int = 0
+    frees: int = 0
+    memory_api: float = 0.0
+    idle: float = 0.0
     """Time in which the main thread was at this line and the device had nothing to do."""
 
     @property

@@ -12,12 +12,12 @@ import logging
 from collections.abc import Mapping
 from functools import partial
 
-from ..edits import PatchError
 from ..loopnest.affine import extent_of
 from ..loopnest.ir import Nest
 from ..loopnest.scope import own_nodes
 from ..model import Edit, Exactness, Match, Refusal, Region
 from ..names import free_name, from_import_edit, import_edit
+from .answers import answer
 from .nb_analyse import Analysed, analyse_region
 from .nb_bounded import looks
 from .nb_growth import unread_lists
@@ -66,27 +66,11 @@ def emit(region: Region, *, parallel: bool, steps: bool = False) -> Match | Refu
         return Refusal("the loop was never entered while it was observed", region.loop.lineno)
     if (short := too_short(region)) is not None:
         return short
-    try:
-        return _match(region, analyse_region(region), parallel, steps)
-    except Unsupported as error:
-        return Refusal(error.reason, error.line, error.suggestion)
-    except PatchError as error:
-        return Refusal(str(error), region.loop.lineno)
-    except (
-        RecursionError,
-        AssertionError,
-        LookupError,
-        AttributeError,
-        TypeError,
-        ValueError,
-        ArithmeticError,
-    ) as error:
-        # A bug of ours must not end the user's session; --verbose shows where it is.
-        where = f"{region.source.path}:{region.loop.lineno}"
-        log.warning("compiling %s failed", where, exc_info=True)
-        return Refusal(
-            f"the loop could not be analysed ({type(error).__name__})", region.loop.lineno
-        )
+    return answer(
+        lambda region: _match(region, analyse_region(region), parallel, steps),
+        region,
+        "a compiled form",
+    )
 
 
 def _match(region: Region, found: Analysed, parallel: bool, steps: bool) -> Match:

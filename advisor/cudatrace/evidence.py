@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..gpumodel import GpuWork, LineWork, PlaceTime
+from ..gpumodel import GpuWork, LineWork
 from ..model import Source, Target
 from ..observe.sandbox import Sandbox
 from ..report.gpu import device_words
@@ -82,27 +82,5 @@ def by_line(work: GpuWork | None, file: Path) -> Mapping[int, LineWork] | None:
             found.setdefault(line.place.line, line)
     for time in work.times:
         if Path(time.place.file) == file and time.place.function != "<module>":
-            found.setdefault(time.place.line, _host_alone(time))
+            found.setdefault(time.place.line, LineWork(time.place, time.seconds))
     return found
-
-
-def _host_alone(time: PlaceTime) -> LineWork:
-    return LineWork(
-        place=time.place,
-        host=time.seconds,
-        calls=0,
-        api=0.0,
-        kernels=0,
-        gpu=0.0,
-        kernel_time=0.0,
-        names={},
-        copies=(),
-        syncs=0,
-        sync_wait=0.0,
-        copy_waits=0,
-        copy_wait=0.0,
-        allocations=0,
-        frees=0,
-        memory_api=0.0,
-        idle=0.0,
-    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import replace
 
 from ..codegen import ast_tools as tools
 from ..gpumodel import CopyWork, LineWork
@@ -48,27 +47,6 @@ def median_kernel(lines: tuple[LineWork, ...]) -> float:
     return 0.0
 
 
-_NOTHING = LineWork(
-    place=None,
-    host=0.0,
-    calls=0,
-    api=0.0,
-    kernels=0,
-    gpu=0.0,
-    kernel_time=0.0,
-    names={},
-    copies=(),
-    syncs=0,
-    sync_wait=0.0,
-    copy_waits=0,
-    copy_wait=0.0,
-    allocations=0,
-    frees=0,
-    memory_api=0.0,
-    idle=0.0,
-)
-
-
 def example(
     host: float,
     *,
@@ -78,8 +56,8 @@ def example(
     """A line of a trace, for the cases of rules: times in seconds."""
     names = dict(kernels or {})
     busy = sum(seconds for _, seconds in names.values())
-    return replace(
-        _NOTHING,
+    return LineWork(
+        place=None,
         host=host,
         names=names,
         kernels=sum(count for count, _ in names.values()),

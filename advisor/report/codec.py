@@ -193,7 +193,7 @@ def _expect(data: Any, kind: Any, where: str) -> None:
 
 @cache
 def _hints(kind: Any) -> dict[str, Any]:
-    # The loop nest is a name for type checkers only in model.py; Special handles its owner.
+    # The loop nest is a name for type checkers only in gpuadvise.model; Special handles its owner.
     return get_type_hints(kind, localns={"Nest": object})
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
-
-from ...edits import PatchError
 from ...model import Match, Refusal, Region
+from ..answers import answer
 from ..nb_analyse import analyse_region
 from ..nb_values import Unsupported
 from .emit import CudaEmission
@@ -14,7 +11,7 @@ from .plan import plan
 from .resident import resident
 from .worth import not_worth
 
-log = logging.getLogger("gpuadvise.codegen")
+FORM = "a CUDA form"
 
 
 def loops_on_gpu(region: Region) -> Match | Refusal:
@@ -25,20 +22,20 @@ def loops_on_gpu(region: Region) -> Match | Refusal:
     if region.observation is None:
         return Refusal("the loop was never entered while it was observed", region.loop.lineno)
     nest = region.nest
-    answer = nest if isinstance(nest, Refusal) else _answer(region, _worthwhile)
-    if isinstance(answer, Match) or not region.inside:
-        return answer
-    other = _answer(region, resident)
-    if isinstance(other, Match) or isinstance(region.nest, Refusal):
-        return other
-    return answer
+    alone = nest if isinstance(nest, Refusal) else answer(_worthwhile, region, FORM)
+    if isinstance(alone, Match) or not region.inside:
+        return alone
+    staying = answer(resident, region, FORM)
+    if isinstance(staying, Match) or isinstance(nest, Refusal):
+        return staying
+    return alone
 
 
 def nest_on_gpu(region: Region) -> Match | Refusal:
     """A loop nest that the engine understands as a whole."""
     if isinstance(region.nest, Refusal):
         return region.nest
-    return _answer(region, _nest)
+    return answer(_nest, region, FORM)
 
 
 def _worthwhile(region: Region) -> Match:
@@ -54,27 +51,3 @@ def _nest(region: Region) -> Match:
     assert not isinstance(region.nest, Refusal)
     step = plan(region.nest)
     return CudaEmission(region, analyse_region(region), step).match()
-
-
-def _answer(region: Region, make: Callable[[Region], Match]) -> Match | Refusal:
-    try:
-        return make(region)
-    except Unsupported as error:
-        return Refusal(error.reason, error.line or region.loop.lineno, error.suggestion)
-    except PatchError as error:
-        return Refusal(str(error), region.loop.lineno)
-    except (
-        RecursionError,
-        AssertionError,
-        LookupError,
-        AttributeError,
-        TypeError,
-        ValueError,
-        ArithmeticError,
-    ) as error:
-        # A bug of ours must not end the user's session; --verbose shows where it is.
-        where = f"{region.source.path}:{region.loop.lineno}"
-        log.warning("a CUDA form of %s failed", where, exc_info=True)
-        return Refusal(
-            f"the loop could not be analysed ({type(error).__name__})", region.loop.lineno
-        )

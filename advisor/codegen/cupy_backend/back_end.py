@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from itertools import combinations
 
-from ...edits import PatchError
 from ...layout import LEVEL, reindent, replace_statement
 from ...loopnest.liveness import live_after
 from ...model import Basis, Condition, Edit, Match, Refusal, Region
 from ...names import import_edit
 from .. import ast_tools as tools
+from ..answers import answer
 from ..bf_flow import Flow
 from ..bf_inline import CannotInline, Inliner
 from ..bf_plan import are_arrays, flow_of, may_look, nobody_looks, shapes_alike
@@ -34,21 +34,20 @@ def arrays_on_gpu(region: Region) -> Match | Refusal | None:
     None where the loop has no statement over whole arrays. Refuses, with the reason, what CuPy
     might compute differently, and arrays that are too small for a GPU.
     """
-    line = region.loop.lineno
     if not _is_about_arrays(region):
         return None
+    return answer(_written, region, "a CuPy form")
+
+
+def _written(region: Region) -> Match:
+    if not may_look(region):
+        raise Unsupported("the file around the loop does more than can be followed")
+    if not nobody_looks(region):
+        raise Unsupported("a handler may see the arrays half-way")
     try:
-        if not may_look(region):
-            return Refusal("the file around the loop does more than can be followed", line)
-        if not nobody_looks(region):
-            return Refusal("a handler may see the arrays half-way", line)
         return _Resident(region).match()
-    except Unsupported as error:
-        return Refusal(error.reason, error.line or line, error.suggestion)
     except CannotInline:
-        return Refusal("a function that the loop calls cannot be written out in it", line)
-    except PatchError as error:
-        return Refusal(str(error), line)
+        raise Unsupported("a function that the loop calls cannot be written out in it") from None
 
 
 def _is_about_arrays(region: Region) -> bool:

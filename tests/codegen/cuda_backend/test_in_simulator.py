@@ -12,8 +12,8 @@ import pytest
 from cuda_programs import HEAT, PROGRAMS, Program, grid
 from harness import chain_for
 
+from gpuadvise.codegen.answers import answer
 from gpuadvise.codegen.cuda_backend import nest_on_gpu
-from gpuadvise.codegen.cuda_backend.back_end import _answer
 from gpuadvise.codegen.cuda_backend.resident import resident
 from gpuadvise.model import Match, Refusal, Region
 from gpuadvise.patch import apply_edits
@@ -28,16 +28,16 @@ def rewritten(program: Program) -> str:
         program.text, program.function, program.args[0], inputs=program.inputs[0]
     ):
         for make in (nest_on_gpu, resident_or_reason):
-            answer = make(region)
-            if isinstance(answer, Match):
-                return apply_edits(region.source, answer.edits).decode()
-            why.append(answer.reason)
+            made = make(region)
+            if isinstance(made, Match):
+                return apply_edits(region.source, made.edits).decode()
+            why.append(made.reason)
     raise AssertionError(f"{program.name}: {why}")
 
 
 def resident_or_reason(region: Region) -> Match | Refusal:
     """The second form, on its own."""
-    return _answer(region, resident)
+    return answer(resident, region, "a resident form")
 
 
 def simulated(pairs: Sequence[tuple[object, ...]]) -> list[Outcome]:

@@ -1,0 +1,143 @@
+"""What came of running a rewrite beside the original."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one timed run took of the machine besides wall time."""
+
+    cpu: float
+    """User plus system seconds."""
+    faults: int
+    """Page faults, minor and major: fresh memory shows here."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Original time over candidate time, with a bootstrap interval on the ratio of medians."""
+
+    value: float
+    low: float
+    high: float
+    original: tuple[float, ...]
+    """Raw times of the original, seconds."""
+    candidate: tuple[float, ...]
+    original_usage: tuple[Usage, ...] = ()
+    """One entry a time, in the same order; empty where it was not recorded."""
+    candidate_usage: tuple[Usage, ...] = ()
+
+
+@dataclass(frozen=True)
+class ErrorSize:
+    """Largest deviation of any compared number."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+    ulp: float = 0.0
+    """In units in the last place of the larger one."""
+    numbers: int = 0
+    """Floating-point numbers that were compared."""
+
+    @property
+    def exact(self) -> bool:
+        """No deviation at all."""
+        return self.absolute == 0.0 and self.ulp == 0.0
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Executed on real states and compared equal."""
+
+    speedup: Ratio
+    """Region level: of the call or statement that was replayed; script level: of the script."""
+    error: ErrorSize
+    states: int
+    """How many recorded program states (calls) it was compared on; 0 for a whole script."""
+    compared: str
+    """What was compared, in words."""
+    first_call: float = 0.0
+    """Seconds the candidate's first call took beyond its steady state (imports, compilation)."""
+    perturbed: int = 0
+    """On how many inputs made from the recorded ones both gave the same: other sizes, values,
+    types, layouts, shared memory."""
+    later: Ratio | None = None
+    """Script level: runs that find compiled code on disk, as all but the first one do. None where
+    nothing is compiled (later runs take what the first one takes), or no such run was made."""
+    over: Ratio | None = None
+    """Script level: the mean of the user's ``--runs N``, one first run and N - 1 later ones. None
+    for a single run, and where later runs are like the first."""
+
+    @property
+    def deciding(self) -> Ratio:
+        """What counts under the user's conditions: all of the runs, or the first one."""
+        return self.over or self.speedup
+
+    @property
+    def break_even(self) -> float | None:
+        """Calls after which the first call's extra cost is earned back; None if never.
+
+        ``first_call / (original - candidate)``, the medians of one call.
+        """
+        if not self.speedup.original or not self.speedup.candidate:
+            return None
+        saved = median(self.speedup.original) - median(self.speedup.candidate)
+        return self.first_call / saved if saved > 0.0 else None
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Executed, and something came out different."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class NotFaster:
+    """Equal, but it does not gain."""
+
+    speedup: Ratio
+    threshold: float
+    later: Ratio | None = None
+    """As in `Verified`."""
+    over: Ratio | None = None
+    """As in `Verified`."""
+
+    @property
+    def deciding(self) -> Ratio:
+        """What counts under the user's conditions."""
+        return self.over or self.speedup
+
+
+@dataclass(frozen=True)
+class Inconclusive:
+    """Measured, but the noise or the budget allows no verdict."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Crashed:
+    """The rewritten code raised or died where the original did not."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """Stopped: it ran past its limit."""
+
+    limit: float
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """Could not be executed here."""
+
+    why: str
+
+
+Verdict = Verified | Mismatch | NotFaster | Inconclusive | Crashed | TimedOut | Unavailable
