@@ -89,7 +89,7 @@ def _offered(trial: Trial, root: Path, verbose: bool) -> Iterator[RenderableType
     yield labelled(
         "needs", ", ".join(sorted(match.needs)) or "nothing beyond what the file imports"
     )
-    yield labelled("exactness", f"{match.exactness}")
+    yield labelled("exactness", words.exactness(match.exactness))
     yield Text("The change:", style="bold")
     yield _diff(trial, root)
     yield Text("What equality rests on:", style="bold")

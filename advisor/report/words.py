@@ -14,6 +14,7 @@ from ..model import (
     Condition,
     Crashed,
     ErrorSize,
+    Exactness,
     Exited,
     Inconclusive,
     Killed,
@@ -261,6 +262,20 @@ def turned(found: Turn, rule: str) -> str:
         )
     took = f"later runs take {seconds(rival.later)}, not {seconds(now.later)}"
     return f"With --runs {found.runs} or more {rule} would win: {took}"
+
+
+def exactness(value: Exactness) -> str:
+    """How close the results are, and what that means on other data than those of this run."""
+    match value:
+        case Exactness.BITS:
+            return "bit for bit"
+        case Exactness.REASSOCIATED:
+            way = "sums are added in another order"
+        case Exactness.LAST_DIGIT:
+            way = "library functions round in another way"
+        case _:
+            assert_never(value)
+    return f"{way}: equal within rounding, so on other data the last digits may differ"
 
 
 def states(value: Verified) -> str:

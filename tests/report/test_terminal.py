@@ -27,6 +27,7 @@ from sample import (
 from gpuadvise.model import (
     Crashed,
     ErrorSize,
+    Exactness,
     Exited,
     Finding,
     FunctionTime,
@@ -358,6 +359,12 @@ def test_there_are_words_for_every_verdict() -> None:
 
 def test_what_was_not_tried_needs_no_second_word_for_it() -> None:
     assert words.verdict(Inconclusive("not tried: why")) == "unverified, not tried: why"
+
+
+def test_exactness_says_what_it_means_on_other_data():
+    assert words.exactness(Exactness.BITS) == "bit for bit"
+    for value in (Exactness.REASSOCIATED, Exactness.LAST_DIGIT):
+        assert words.exactness(value).endswith("on other data the last digits may differ")
 
 
 def test_numbers() -> None:
