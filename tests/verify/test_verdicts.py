@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuadvise.model import ErrorSize, Inconclusive, Mismatch, Verified
+from gpuadvise.model import ErrorSize, Inconclusive, Mismatch, Usage, Verified
 from gpuadvise.verify.compare import Different, Same
 from gpuadvise.verify.replies import HURRIED
 from gpuadvise.verify.states import StateResult
@@ -32,3 +32,20 @@ def test_a_budget_that_ran_out_says_nothing_of_the_rewrite() -> None:
     assert isinstance(verdict_of([state(1), hurried]), Inconclusive)
     wrong = StateResult(2, "late", Different("result: 1 became 2"))
     assert isinstance(verdict_of([hurried, wrong]), Mismatch)
+
+
+def timed(original: tuple[float, ...], cpu: float) -> float:
+    """The gain said of a rewrite that takes 1 ms."""
+    usages = (tuple(Usage(cpu, 0) for _ in original), (Usage(0.001, 0),))
+    same = Same(ErrorSize(), "2 objects", "")
+    found = verdict_of([StateResult(1, "first", same, None, original, (0.001,), usages=usages)])
+    assert isinstance(found, Verified)
+    return found.speedup.value
+
+
+def test_waiting_for_other_programs_is_no_gain() -> None:
+    """One run of the original that had an eighth of a core counts with its CPU time."""
+    assert round(timed((0.6,), 0.075)) == 75
+    assert round(timed((0.08,), 0.075)) == 80
+    assert round(timed((0.6, 0.61, 0.62), 0.075)) == 610
+    assert round(timed((0.02,), 0.004)) == 20
