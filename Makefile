@@ -22,7 +22,7 @@ demo: $(VENV)/.installed
 	cmp a.txt b.txt && echo "same output"
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --numprocesses 2 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(PYTEST_ARGS)
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

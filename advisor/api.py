@@ -111,16 +111,17 @@ Case = Rewrites | Spots | Ignores
 
 
 def rule(
-    *, needs: Iterable[str] = (), cases: tuple[Case, ...]
+    *, needs: Iterable[str] = (), cases: tuple[Case, ...], row_calls: bool = False
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Mark the one rule function of a file. Code and name come from the file's name.
 
     ``needs``: packages every match of the rule imports (``{"numba"}``); the engine skips the rule
-    where the user does not allow them.
+    where the user does not allow them. ``row_calls``: the rule looks at statements that go over
+    rows inside pandas, too (``df.apply(f, axis=1)``), see ``rowcalls``.
     """
 
     def mark(function: RuleFunction) -> RuleFunction:
-        function.__gpuadvise_rule__ = (frozenset(needs), cases)  # type: ignore[attr-defined]
+        function.__gpuadvise_rule__ = (frozenset(needs), cases, row_calls)  # type: ignore[attr-defined]
         return function
 
     return mark

@@ -27,6 +27,7 @@ from .observe.gather import Gathered, helped
 from .observe.holders import size_of
 from .observe.lookup import resolve, used_chains
 from .patch import apply_edits
+from .rowcalls import as_loop, is_row_call
 
 Function = ast.FunctionDef
 Loop = ast.For | ast.While
@@ -187,6 +188,8 @@ def _hot_loops(scope: ast.Module | Function, name: str | None) -> tuple[Loop, ..
     for node in _same_scope(scope):
         if isinstance(node, Loop):
             return tuple(n for n in (node, *_same_scope(node)) if isinstance(n, Loop))
+        if isinstance(node, ast.stmt) and is_row_call(node):
+            return (as_loop(node),)
     raise LookupError(f"no loop in {name or 'the module'}")
 
 
@@ -257,7 +260,7 @@ class _Instrument(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         self.generic_visit(node)
         number = self.lines.get((getattr(node, "lineno", 0), getattr(node, "col_offset", 0)))
-        if number is None or not isinstance(node, Loop):
+        if number is None or not (isinstance(node, Loop) or is_row_call(node)):
             return node
         call = ast.parse(f"{_OBSERVE}({number}, locals(), globals())").body[0]
         return [ast.copy_location(call, node), node]

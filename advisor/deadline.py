@@ -60,19 +60,30 @@ Item = TypeVar("Item")
 
 
 class InTime(Generic[Item]):
-    """The first item, and others while no more than a share of the time that was left is spent.
+    """As many items as there is time for: all may spend a share of what is left, the first more.
 
     In a file of ten thousand lines a rule takes seconds for every hot loop, and the trials of the
     hottest one are worth more than advice on the fourth that nobody can try.
     """
 
-    def __init__(self, items: Sequence[Item], deadline: Deadline, share: float = 0.4) -> None:
+    def __init__(
+        self,
+        items: Sequence[Item],
+        deadline: Deadline,
+        share: float = 0.4,
+        needed: float = 0.0,
+    ) -> None:
+        """``needed``: seconds without which the first is not begun either."""
         self._items, self._deadline, self._share = items, deadline, share
+        self._needed = needed
         self.left_out = 0
         """How many items were not reached."""
 
     def __iter__(self) -> Iterator[Item]:
         floor = (1.0 - self._share) * self._deadline.remaining()
+        if self._deadline.remaining() < self._needed:
+            self.left_out = len(self._items)
+            return
         for number, item in enumerate(self._items):
             if number and (self._deadline.over or self._deadline.remaining() < floor):
                 self.left_out = len(self._items) - number
@@ -86,18 +97,23 @@ TRIALS = 0.45
 """trials need so many, and a second, where the rewrite is plainly faster."""
 
 
+LOADING = 0.45
+"""Loading the rules takes such a part of what the tool's own start and end take: both are imports,
+and slow on the same machines."""
+
+
 def sampling_limit(left: float, bare: float) -> float:
     """Seconds the sampled run may take of ``left``, so that what follows is still possible.
 
     ``bare``: seconds of the program's own run. Never less than a fifth of what is left: samples of
     the first part of a long run are better than none.
     """
-    return max(0.2 * left, left - (TRACED + TRIALS) * bare - 2.0)
+    return max(0.2 * left, left - (TRACED + TRIALS) * bare - 1.5)
 
 
 def tracing_limit(left: float, bare: float) -> float:
     """The same for the instrumented run, whose states all trials need: at least half."""
-    return max(0.5 * left, left - TRIALS * bare - 1.0)
+    return max(0.5 * left, left - TRIALS * bare - 0.5)
 
 
 def process_age(stat: Path = Path("/proc/self/stat")) -> float:

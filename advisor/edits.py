@@ -12,6 +12,7 @@ import tokenize
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from .model import Edit, Source
@@ -44,8 +45,7 @@ def apply_edits(source: Source, edits: Iterable[Edit]) -> bytes:
     parts: list[bytes] = []
     position = 0
     for edit in _ordered(source, edits):
-        text = edit.text.replace("\r\n", "\n").replace("\n", eol)
-        parts += [source.data[position : edit.start], text.encode("utf-8")]
+        parts += [source.data[position : edit.start], _in_file(edit.text, eol)]
         position = edit.end
     parts.append(source.data[position:])
     result = b"".join(parts)
@@ -65,6 +65,72 @@ def combine(source: Source, groups: Sequence[tuple[Edit, ...]]) -> bytes:
         if count > 1 and count > before[name]:
             raise Overlap(f"{source.path.name}: two rewrites define {name!r}")
     return result
+
+
+def composed(source: Source, first: Sequence[Edit], second: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Two steps of edits as one: ``second`` edits the text that ``first`` makes of the file.
+
+    Raises PatchError as ``apply_edits`` does.
+    """
+    middle = Source(source.path, apply_edits(source, first))
+    made = _made_ranges(source, first)
+    later = [(edit.start, edit.end) for edit in _ordered(middle, second)]
+    result = []
+    for start, end in _joined([(m.start, m.end) for m in made] + later):
+        edits = [
+            Edit(e.start - start, e.end - start, e.text)
+            for e in _ordered(middle, second)
+            if start <= e.start and e.end <= end
+        ]
+        text = _spliced(middle.data[start:end], edits)
+        before = sum(m.growth for m in made if m.end <= start and not start <= m.start)
+        inside = sum(m.growth for m in made if start <= m.start and m.end <= end)
+        result.append(Edit(start - before, end - before - inside, text))
+    return tuple(result)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A range of the text behind an edit."""
+
+    start: int
+    end: int
+    growth: int
+
+
+def _made_ranges(source: Source, edits: Sequence[Edit]) -> list[_Made]:
+    eol, shift, found = line_end(source), 0, []
+    for edit in _ordered(source, edits):
+        size = len(_in_file(edit.text, eol))
+        start, growth = edit.start + shift, size - (edit.end - edit.start)
+        found.append(_Made(start, start + size, growth))
+        shift += growth
+    return found
+
+
+def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges, those that overlap or touch put together."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _spliced(data: bytes, edits: Sequence[Edit]) -> str:
+    parts: list[bytes] = []
+    position = 0
+    for edit in edits:
+        parts += [data[position : edit.start], edit.text.encode("utf-8")]
+        position = edit.end
+    return b"".join((*parts, data[position:])).decode("utf-8")
+
+
+def _in_file(text: str, eol: str) -> bytes:
+    """New text with the file's line ends."""
+    return text.replace("\r\n", "\n").replace("\n", eol).encode("utf-8")
 
 
 def _ordered(source: Source, edits: Iterable[Edit]) -> list[Edit]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from .api import Answer
+from .diagnose.identity import objection as identity_objection
 from .diagnose.warnings_as_errors import raising_statement
 from .model import (
     Advice,
@@ -24,6 +25,8 @@ from .model import (
 from .options import Options
 from .patch import PatchError, combine
 from .registry import Rule, rules
+from .rowcalls import statement_of
+from .shadowed import unshadowed
 from .verify.reach import objection
 
 _NUMERIC = frozenset({"numpy", "numba"})
@@ -49,11 +52,12 @@ def match_rules(
     the program: one of them may turn NumPy's warnings into exceptions for all.
     """
     raising = raising_statement(sources)
-    known = [rule for rule in rules() if rule.needs <= options.allow]
     candidates: dict[tuple[object, ...], Candidate] = {}
     refused: dict[tuple[object, ...], Refused] = {}
     advice: dict[tuple[object, ...], Advice] = {}
     for chain in chains:
+        # Asked for here: loading all rules takes a while, and there may be no time for any chain.
+        known = [rule for rule in rules() if rule.needs <= options.allow]
         for refusal in _not_expressed(chain):
             refused.setdefault((refusal.region.site, None), refusal)
         for rule in known:
@@ -93,8 +97,8 @@ def _ask(
         if isinstance(answer, tuple):
             yield from _mistakes(rule, region, answer, options)
             continue
-        if isinstance(answer, Match) and raising is not None and answer.needs & _NUMERIC:
-            answer = raising
+        if isinstance(answer, Match) and answer.needs & _NUMERIC:
+            answer = raising or identity_objection(region) or answer
         if isinstance(answer, Match) and answer.needs <= options.allow:
             yield Candidate("", rule.code, region, answer)
             return
@@ -149,10 +153,13 @@ def _may_be_tried(region: Region, match: Match) -> bool:
 
 
 def _answer(rule: Rule, region: Region) -> Answer:
+    if statement_of(region.loop) is not None and not rule.row_calls:
+        return None  # runs once: what is true of loops is not true of it
     try:
         answer = rule.function(region)
         if not isinstance(answer, Match):
             return answer
+        answer = unshadowed(region, answer)
         beyond = _beyond(region, answer)
         if beyond is not None:
             why = f"rule {rule.code} is not used: {beyond}; please report this"

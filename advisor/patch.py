@@ -7,7 +7,7 @@ Edits are byte ranges; everything outside them stays byte-equal. Nothing here to
 from __future__ import annotations
 
 from .diff import file_diff, unified_diff
-from .edits import Overlap, PatchError, apply_edits, combine
+from .edits import Overlap, PatchError, apply_edits, combine, composed
 from .layout import indent_unit, reindent, replace_statement
 from .names import free_name, from_import_edit, import_edit
 
@@ -16,6 +16,7 @@ __all__ = [
     "PatchError",
     "apply_edits",
     "combine",
+    "composed",
     "file_diff",
     "free_name",
     "from_import_edit",

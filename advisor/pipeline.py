@@ -18,7 +18,7 @@ from .conclusion import conclusion, unconfirmed
 from .cudatrace.evidence import by_line, gather, uses_gpu
 from .cudatrace.ranking import all_on_gpu
 from .cudatrace.ranking import sampled as ranked
-from .deadline import Deadline, InTime, sampling_limit, tracing_limit
+from .deadline import LOADING, Deadline, InTime, sampling_limit, tracing_limit
 from .diagnose.hotspots import hot_functions, merge
 from .diagnose.regions import regions as find_regions
 from .diagnose.sites import find_sites
@@ -58,7 +58,7 @@ SHORT_RUN = 0.5
 """Seconds of bare run below which sampling says little: 100 ms give five samples."""
 LINE_BUDGET = 1.0
 """CPU seconds of line timing a function: its line shares were then within 1.2 points."""
-LINE_SHARE = 0.6
+LINE_SHARE = 0.3
 """All line timing together may take so much of a bare run: several hot functions share it."""
 
 
@@ -160,7 +160,7 @@ class Journey:
         with StateServer(originals, box.own) as server:
             looked = self.observe(box, bare, stdin, sources, server, deadline)
             with self.stages.stage("rewrites"):
-                chains = InTime(looked.chains, deadline)
+                chains = InTime(looked.chains, deadline, needed=LOADING * deadline.outside)
                 tried = match_rules(chains, self.options, sources.values())
             with self.stages.stage("trials"):
                 trials = ScriptTrials(box, self.target, stdin, self.options.time_limit, bare)
@@ -229,15 +229,17 @@ class Journey:
         """Lines timed, values observed, and states held, in one instrumented run."""
         with self.stages.stage("line profile"):
             timed = [(function.file, function.qualname) for function in hot]
+            # What it waited for others, on a busy machine or the network, needs no timing.
+            own = min(bare.wall, bare.cpu) or bare.wall
             look = partial(
                 observe_lines,
                 box,
                 self.target,
                 sites=sites,
-                budget=min(LINE_BUDGET, LINE_SHARE * bare.wall / max(1, len(timed))),
+                budget=min(LINE_BUDGET, LINE_SHARE * own / max(1, len(timed))),
                 stdin=stdin,
                 states_address=server.address,
-                expected=bare.wall,
+                expected=own,
             )
             measured = look(functions=timed, limit=self.limit(tracing_limit, bare, deadline))
             if isinstance(measured.ended, Exited) and measured.ended != bare.end and bare.ok:
@@ -266,7 +268,9 @@ class Journey:
         """Seconds that a profiled run may take: the user's limit, and its share of the budget."""
         limits = [self.options.time_limit]
         if deadline.seconds is not None:
-            limits.append(share(deadline.remaining(), bare.wall))
+            # What the rules need is no part of what is shared out.
+            left = max(0.0, deadline.remaining() - LOADING * deadline.outside)
+            limits.append(share(left, bare.wall))
         return min((limit for limit in limits if limit is not None), default=None)
 
     def sample(

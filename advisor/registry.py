@@ -50,6 +50,8 @@ class Rule:
     """Packages that every rewrite of the rule imports."""
     function: RuleFunction
     cases: tuple[Case, ...]
+    row_calls: bool
+    """Looks at ``df.apply(f, axis=1)``, too, which is no loop by its text."""
     path: Path
 
     @property
@@ -94,7 +96,7 @@ def read_rule(module: ModuleType) -> Rule:
     matched = FILE_NAME.fullmatch(path.stem)
     if matched is None:
         raise RuleError(f"{path}:1: a rule file is called like np201_loops_to_numpy.py")
-    function, (needs, cases) = _rule_function(module, path)
+    function, (needs, cases, row_calls) = _rule_function(module, path)
     _check_cases(cases, module, path)
     summary, slow, differ = _docstring_parts(module.__doc__ or "", path)
     return Rule(
@@ -106,13 +108,14 @@ def read_rule(module: ModuleType) -> Rule:
         needs=needs,
         function=function,
         cases=cases,
+        row_calls=row_calls,
         path=path,
     )
 
 
 def _rule_function(
     module: ModuleType, path: Path
-) -> tuple[RuleFunction, tuple[frozenset[str], tuple[Case, ...]]]:
+) -> tuple[RuleFunction, tuple[frozenset[str], tuple[Case, ...], bool]]:
     marked = [
         value
         for value in vars(module).values()
@@ -226,7 +229,10 @@ def _example_after(rule: Rule, case: Rewrites) -> str | None:
     """What the rule makes of its own example; filled in where an observation can be made."""
     from .cases import rewritten
 
-    return rewritten(rule.function, case)
+    try:
+        return rewritten(rule.function, case)
+    except ImportError:  # of a package that only such programs need: pandas
+        return None
 
 
 def _code(text: str) -> RenderableType:

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,8 @@ class Run:
     code: int
     stdout: str
     files: dict[str, bytes]
+    cpu: float = 0.0
+    """CPU seconds, of all processes that ended meanwhile: its own if nothing runs beside."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def plain_run(program: Path, folder: Path, arguments: Sequence[str] = ()) -> Run
     """Run a copy of ``program`` in ``folder``, which is made, and look at what it leaves."""
     folder.mkdir()
     copied = shutil.copy(program, folder / program.name)
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), _children_cpu()
     done = subprocess.run(
         [sys.executable, Path(copied).name, *arguments],
         cwd=folder,
@@ -71,22 +74,32 @@ def plain_run(program: Path, folder: Path, arguments: Sequence[str] = ()) -> Run
         check=False,
         timeout=LIMIT,
     )
-    seconds = time.perf_counter() - begin
+    seconds, cpu = time.perf_counter() - begin, _children_cpu() - before
     made = {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != program.name and "__pycache__" not in path.parts
     }
-    return Run(seconds, done.returncode, done.stdout, made)
+    return Run(seconds, done.returncode, done.stdout, made, cpu)
 
 
-def advise(program: Path, folder: Path, *, apply: bool = True) -> tuple[Report | None, str, float]:
-    """Run gpuadvise on a copy in ``folder``: its report, what it said if it failed, its time."""
+def _children_cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def advise(
+    program: Path, folder: Path, *, apply: bool = True, more: Sequence[str] = ()
+) -> tuple[Report | None, str, float]:
+    """Run gpuadvise on a copy in ``folder``: its report, what it said if it failed, its time.
+
+    ``more``: further options of the command.
+    """
     folder.mkdir()
     shutil.copy(program, folder / program.name)
     report = folder.parent / f"{program.stem}.report.json"
     state = {"GPUADVISE_STATE_DIR": str(folder.parent / "state")}
-    options = ["--json", str(report), *(["--apply"] if apply else [])]
+    options = ["--json", str(report), *(["--apply"] if apply else []), *more]
     begin = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", "gpuadvise", *options, program.name],
@@ -148,7 +161,7 @@ def _row(result: Result) -> str:
     if result.trouble or report is None:
         cells = ["**WRONG**" if report else "**FAILED**", "", result.trouble]
     else:
-        cells = [str(report.outcome), _rules(report), _gain(report)]
+        cells = [str(report.outcome), winning_rules(report), _gain(report)]
     once = f"{result.measured:.1f}x" if result.measured and report and report.patched else ""
     return (
         "| "
@@ -167,7 +180,8 @@ def _row(result: Result) -> str:
     )
 
 
-def _rules(report: Report) -> str:
+def winning_rules(report: Report) -> str:
+    """The codes of the rules whose rewrites are in the patch."""
     winners = (finding.winner for finding in report.findings)
     return ", ".join(dict.fromkeys(w.candidate.rule for w in winners if w is not None))
 
@@ -178,9 +192,12 @@ def _gain(report: Report) -> str:
         ratio = verdict.speedup
         n = min(len(ratio.original), len(ratio.candidate))
         return f"{ratio.value:.1f}x ({ratio.low:.1f}-{ratio.high:.1f}x, n={n})"
-    tried = dict.fromkeys(_tried(report))
-    reasons = [*tried, *_reasons(report)]
-    return "; ".join(reasons[:2]) if reasons else report.message
+    return "; ".join(reasons_against(report)[:2]) or report.message
+
+
+def reasons_against(report: Report) -> list[str]:
+    """What became of the rewrites that were tried, then why hot loops were left alone."""
+    return [*dict.fromkeys(_tried(report)), *_reasons(report)]
 
 
 def _tried(report: Report) -> Iterator[str]:

@@ -96,8 +96,11 @@ class Written:
     """(rule or "engine", line, reason)."""
 
 
-def write(kernel: Kernel, folder: Path) -> Written:
-    """Observe a kernel's loops on small data, ask all rules, and write what they answer."""
+def write(kernel: Kernel, folder: Path, *, safe_only: bool = False) -> Written:
+    """Observe a kernel's loops on small data, ask all rules, and write what they answer.
+
+    ``safe_only``: without what is offered under ``--unsafe``.
+    """
     source = folder / f"{kernel.kind}_{kernel.function}.py"
     source.write_text(kernel.source, encoding="utf-8")
     module = load(source, source.stem)
@@ -105,6 +108,8 @@ def write(kernel: Kernel, folder: Path) -> Written:
     tried = match_rules(chains, Options())
     by_rule: dict[str, list[Candidate]] = {}
     for candidate in tried.candidates:
+        if safe_only and not candidate.match.safe:
+            continue
         by_rule.setdefault(candidate.rule, []).append(candidate)
     candidates = {rule: outermost(found) for rule, found in sorted(by_rule.items())}
     for name, rules in TOGETHER.items():
@@ -151,11 +156,20 @@ def outermost(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def preferred(groups: Sequence[Sequence[Candidate]]) -> list[Candidate]:
-    """The first group's candidates, and those of later groups for the loops that are left."""
+    """The first group's candidates, and those of later groups for the loops that are left.
+
+    A loop that some group rewrites as a whole is not left to parts of it.
+    """
+    every = [candidate.region.loop for group in groups for candidate in group]
     chosen: list[Candidate] = []
-    for group in groups:
-        loops = [candidate.region.loop for candidate in chosen]
-        chosen += [c for c in group if not any(_overlap(c.region.loop, loop) for loop in loops)]
+    for whole in (True, False):
+        for group in groups:
+            taken = [candidate.region.loop for candidate in chosen]
+            for candidate in group:
+                loop = candidate.region.loop
+                part = any(_inside(loop, other) for other in every)
+                if part != whole and not any(_overlap(loop, other) for other in taken):
+                    chosen.append(candidate)
     return chosen
 
 

@@ -64,6 +64,27 @@ def longest(limit):
         function="longest",
         contains=("raise OverflowError", "_longest_loops_in_python(limit"),
     ),
+    Rewrites(
+        before="""\
+def scan(text):
+    state = "outside"
+    marks = []
+    depth = 0
+    for ch in text:
+        if state == "outside" and ch == "(":
+            state = "inside"
+        elif state == "inside":
+            if ch == ")":
+                state = "outside"
+            elif ch.isalpha():
+                marks.append(chr(ord(ch) ^ 32))
+            depth += 1
+    return state, depth, "".join(marks)
+""",
+        inputs="args = ('what (is) here (counts',)",
+        function="scan",
+        contains=("text.isascii()", "marks.extend(map(chr, new_marks))"),
+    ),
     Ignores(
         before="""\
 def draws(x, n):
@@ -89,6 +110,32 @@ def halve(values):
         inputs="args = ([1, 2, 3],)",
         function="halve",
         reason="holds int and is given float",
+    ),
+    Ignores(
+        before="""\
+def kinds(text):
+    found = []
+    for ch in text:
+        found.append("digit" if ch.isdigit() else ch)
+    return found
+""",
+        because="compiled code has numbers for single characters, not for words in a list",
+        inputs="args = ('a1b22',)",
+        function="kinds",
+        reason="other text than one character",
+    ),
+    Ignores(
+        before="""\
+def last_two(row, values):
+    for v in values:
+        new = [v, row[0]]
+        row = new
+    return row
+""",
+        because="the caller has the list too, and sees whether it is the one that comes back",
+        inputs="args = ([1.0, 2.0], [4.0, 3.0])",
+        function="last_two",
+        reason="may have another name",
     ),
     Ignores(
         before="""\

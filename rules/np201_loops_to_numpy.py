@@ -15,6 +15,19 @@ from gpuadvise.codegen.numpy_backend import emit
 CASES: tuple[Rewrites | Ignores, ...] = (
     Rewrites(
         before="""\
+def differences(s, t):
+    count = 0
+    for i in range(len(s)):
+        if s[i] != t[i] and t[i] not in "-?":
+            count += 1
+    return count
+""",
+        inputs="args = ('GATTACA?' * 300, 'GACTA-AC' * 300)",
+        function="differences",
+        contains=("np.frombuffer(s.encode()", 'ord("-")'),
+    ),
+    Rewrites(
+        before="""\
 import numpy as np
 
 
@@ -104,6 +117,19 @@ bins = rng.integers(0, 10, 500)
 args = (np.zeros(10, dtype=int), bins, rng.random(500), np.zeros(10))""",
         function="histogram",
         contains=("np.bincount(bins", "np.add.at(total"),
+    ),
+    Ignores(
+        before="""\
+def last_letter(text, letter):
+    found = "none"
+    for ch in text:
+        if ch > letter:
+            found = ch
+    return found
+""",
+        because="each character that is kept hangs on those before, and text would come back",
+        inputs="args = ('GATTACA' * 300, 'C')",
+        function="last_letter",
     ),
     Ignores(
         before="""\

@@ -1,7 +1,8 @@
 """Write loops that add up products as products of matrices and vectors.
 
 Why it is slow: every term of the sum is computed by the interpreter, on boxed numbers; ``@`` calls
-a library that multiplies whole blocks with all the processor's arithmetic units.
+a library that multiplies whole blocks with all the processor's arithmetic units. A Cholesky or LU
+factorisation is such a sum for every element, and is recognised as a whole.
 Why it may differ: the terms are added in another order, so the last digits can change. Results are
 compared within the rounding errors of both sums; what the script prints must stay the same.
 """
@@ -52,6 +53,30 @@ def energy(x, y, n):
         function="energy",
         contains=("np.square", ".sum(axis=1)"),
     ),
+    Rewrites(
+        before="""\
+import numpy as np
+
+
+def cholesky(a):
+    n = len(a)
+    low = np.zeros((n, n))
+    for j in range(n):
+        t = a[j, j]
+        for k in range(j):
+            t -= low[j, k] ** 2
+        low[j, j] = np.sqrt(t)
+        for i in range(j + 1, n):
+            t = a[i, j]
+            for k in range(j):
+                t -= low[i, k] * low[j, k]
+            low[i, j] = t / low[j, j]
+    return low
+""",
+        inputs="half = rng.random((24, 24))\nargs = (half @ half.T + 9.0 * np.eye(24),)",
+        function="cholesky",
+        contains=("np.linalg.cholesky", "np.copyto(low, lower"),
+    ),
     Ignores(
         before="""\
 def prefix(x, out):
@@ -63,6 +88,18 @@ def prefix(x, out):
         inputs="args = (rng.random(300), np.zeros(300))",
         function="prefix",
         because="every partial sum is stored",
+    ),
+    Ignores(
+        before="""\
+def growth(rates):
+    total = 1.0
+    for i in range(len(rates)):
+        total *= rates[i]
+    return total
+""",
+        inputs="args = (rng.random(300) + 0.5,)",
+        function="growth",
+        because="a product of all elements is no sum of products",
     ),
     Ignores(
         before="""\

@@ -25,11 +25,14 @@ import tempfile
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
+from other_frames import parts_of
 
 from gpuadvise.cases import case_regions, chain_for, execute, first_match, region_for
 
@@ -125,15 +128,21 @@ def assert_same(
         compare(value, after.names[name], name, tolerance)
 
 
+def needed(text: str) -> tuple[pytest.MarkDecorator, ...]:
+    """Skips a test of a program that imports a package which the tool itself does without."""
+    missing = "import pandas" in text and find_spec("pandas") is None
+    return (pytest.mark.skipif(missing, reason="pandas is not installed"),)
+
+
 def compare(a: Any, b: Any, where: str, tolerance: float = 0.0) -> None:
     """Deep equality, with identity of structure left out."""
     same_class = type(a) is type(b) or type(a).__qualname__ == type(b).__qualname__
     assert same_class, f"{where}: {type(a)} became {type(b)}"
-    if isinstance(a, np.ndarray | np.generic):
+    if isinstance(a, float):
+        assert _same_float(a, b, tolerance), f"{where}: {a!r} became {b!r} (tolerance {tolerance})"
+    elif isinstance(a, np.ndarray | np.generic):
         assert a.dtype == b.dtype, f"{where}: {a.dtype} became {b.dtype}"
         assert a.shape == b.shape, f"{where}: shape {a.shape} became {b.shape}"
-        _compare_arrays(np.asarray(a), np.asarray(b), where, tolerance)
-    elif isinstance(a, float):
         _compare_arrays(np.asarray(a), np.asarray(b), where, tolerance)
     elif isinstance(a, complex):
         compare([a.real, a.imag], [b.real, b.imag], where, tolerance)
@@ -151,10 +160,21 @@ def compare(a: Any, b: Any, where: str, tolerance: float = 0.0) -> None:
         compare(a.get_state(legacy=False), b.get_state(legacy=False), where)
     elif isinstance(a, random.Random):
         compare(a.getstate(), b.getstate(), where)
+    elif hasattr(a, "iloc"):
+        compare(parts_of(a), parts_of(b), where, tolerance)
     elif hasattr(a, "__dict__") and not callable(a):
         compare(vars(a), vars(b), where, tolerance)
     elif not callable(a) and not hasattr(a, "__next__"):
         assert a == b, f"{where}: {a!r} became {b!r}"
+
+
+def _same_float(a: float, b: float, tolerance: float) -> bool:
+    """As `_compare_arrays` has it; lists of floats are long, and an array for each is slow."""
+    if a == b:
+        return tolerance > 0.0 or math.copysign(1.0, a) == math.copysign(1.0, b)
+    if math.isfinite(a) and math.isfinite(b):
+        return abs(a - b) <= tolerance * abs(a) + tolerance * abs(b)
+    return math.isnan(a) and math.isnan(b)
 
 
 def _compare_arrays(

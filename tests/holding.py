@@ -38,7 +38,7 @@ class Bench:
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=buffered
         )
         self.started.append(process)
-        end = time.monotonic() + 20
+        end = time.monotonic() + 120
         while True:
             for state in self.server._states:
                 if state.hello.pid == process.pid:
@@ -94,7 +94,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         yield bench
     for process in bench.started:
         try:
-            output, errors = process.communicate(timeout=10)
+            output, errors = process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             raise

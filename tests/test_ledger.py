@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guards import PATIENCE, Ended, NoMore, Watched, guard_tests, parts, squeezed, variant
-from harness import chain_for, compare, first_match
+from guards import Ended, Watched, guard_tests, parts, squeezed
+from harness import chain_for, compare, first_match, needed
+from other_data import NoMore, variant
 
 from gpuadvise.api import Rewrites
 from gpuadvise.matching import counted
@@ -82,6 +83,15 @@ def disagreements(case: Rewritten) -> list[str]:
 
 
 # -------------------------------------------------------------------- violated
+MOST_STEPS = 100_000
+"""Rounds of loops and calls of a program on its own data."""
+ROOM = 600
+"""More steps than twice those: changed data may be a trip count, ``n + 2**9`` or ``n + 2**50``,
+and a run that goes on for longer is given up."""
+PATIENCE = 10
+"""Times the steps, for a rewritten program where the original came to an end."""
+
+
 @dataclass
 class Explored:
     """What came of running a rewritten program on data that it was not written for."""
@@ -99,17 +109,22 @@ def explore(case: Rewritten) -> Explored:
     compiled = "numba" in case.match.needs
     old = Watched(program.text, program.text, program.function)
     new = Watched(program.text, case.after, program.function)
+    as_observed = old.run(program.inputs, program.args, lambda args: args, MOST_STEPS)
+    assert as_observed is not None, f"over {MOST_STEPS} steps as observed"
+    most = ROOM + 2 * old.steps
     if program.function is not None:
         for number in itertools.count():
             label = f"arguments {number}"
-            if not _both(result, old, new, program, variant(number), label, compiled=compiled):
+            pick = variant(number)
+            if not _both(result, old, new, program, pick, label, most, compiled=compiled):
                 break
     for number in itertools.count():
         if not new.never_violated:
             break
         change = _entry_change(number)
         old.entry = new.entry = change
-        if not _both(result, old, new, program, lambda args: args, f"entry {number}", at_loop=True):
+        label = f"entry {number}"
+        if not _both(result, old, new, program, lambda args: args, label, most, at_loop=True):
             break
     result.never_violated = new.never_violated
     return result
@@ -129,24 +144,26 @@ def _both(
     program: Program,
     pick: Callable[[Any], Any],
     label: str,
+    most: int,
     *,
     at_loop: bool = False,
     compiled: bool = False,
 ) -> bool:
     """Run both sides; False where there is no such change any more.
 
+    ``most``: steps of the original; the new code may take `PATIENCE` times as many.
     ``at_loop``: what the code before the loop proves may be broken by the change; ``compiled``:
     the new code is meant for a compiler, and types differ without it. What the new code then gives
     says nothing, what the fall-back gives does.
     """
     try:
-        first = old.run(program.inputs, program.args, pick)
-        second = first and new.run(program.inputs, program.args, pick, PATIENCE)
+        first = old.run(program.inputs, program.args, pick, most)
+        second = first and new.run(program.inputs, program.args, pick, PATIENCE * most)
     except NoMore:
         return False
     if first is None or second is None:
         if first is not None and not at_loop:
-            result.differences.append(f"{label}: takes too long")
+            result.differences.append(f"{label}: does too much")
         return True
     result.runs += 1
     result.fell_back += new.passed is False
@@ -184,7 +201,9 @@ def _programs() -> Iterator[Any]:
         rewrites = [case for case in rule.cases if isinstance(case, Rewrites)]
         for number, case in enumerate(rewrites):
             program = Program(case.before, case.function, case.inputs)
-            yield pytest.param(rule, program, id=f"{rule.code}-case{number}")
+            yield pytest.param(
+                rule, program, id=f"{rule.code}-case{number}", marks=needed(case.before)
+            )
         if rule.code in ("NP201", "NB401"):
             for loop in numba_corpus.COMPILED:
                 if loop.name in OTHERS:
@@ -203,6 +222,11 @@ HELD_BY_WHAT_IS_BEFORE = {
     "min(self.u.shape) >= 1": "shown by the test below",
     "type(inf) is float": "math.inf, imported by name",
     "before.ndim == 1": "two axes: tests/codegen/cupy_backend",
+    "len(spins) <= 2 ** 24": "more numbers than fit: tests/codegen/test_restated_draws.py",
+    "set(map(type, bodies)) <= {Body}": "another class: tests/codegen/test_restated_records.py",
+    "labels is not graph_start": "graph_start is made a few lines above",
+    "labels is not graph_flat": "graph_flat is made a few lines above",
+    "_is_vector(graph_start, int)": "graph_start holds sums of lengths",
     "not np.may_share_memory(self.u, self.v)": "attributes share: tests/codegen/cupy_backend",
 }
 """Guards that no data can violate, with the reason. They cost little, and stay where the engine
@@ -270,3 +294,23 @@ def test_the_explorer_sees_a_missing_guard_and_a_wrong_fall_back(
     assert bool(found.differences) == bool(noticed), found.differences
     assert not noticed or any(noticed in difference for difference in found.differences)
     assert found.runs > 20
+
+
+@pytest.mark.parametrize(
+    ("body", "steps"),
+    [
+        ("for i in range(n): pass", 101),
+        ("while n: n -= 1", 101),
+        ("sum(1 for i in range(n))", 101),
+        ("count(n)", 101),
+        ("np.zeros(n // 2**12)", 1),
+        ("[0] * (n // 2**14)", 1),
+    ],
+)
+def test_a_run_is_given_up_for_what_it_does_not_for_its_time(body: str, steps: int) -> None:
+    text = f"import numpy as np\ndef count(n): return n and count(n - 1)\ndef f(n):\n    {body}\n"
+    watched = Watched(text, text, "f")
+    assert watched.run("args = (2**40,)", (), lambda args: args, 100) is None
+    assert watched.steps == steps
+    ended = watched.run("args = (20,)", (), lambda args: args, 100)
+    assert ended is not None and ended.error is None and 0 < watched.steps <= 22

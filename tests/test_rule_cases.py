@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from harness import assert_same, case_regions, first_match, run, tolerance_for
+from harness import assert_same, case_regions, first_match, needed, run, tolerance_for
 
 from gpuadvise.api import Ignores, Rewrites
 from gpuadvise.model import Exactness, Match, Refusal, Region
@@ -19,7 +19,9 @@ SEEDS = (0, 1, 2)
 
 def cases(kind: type) -> list[object]:
     return [
-        pytest.param(rule, case, id=f"{rule.code}-{kind.__name__.lower()}{number}")
+        pytest.param(
+            rule, case, id=f"{rule.code}-{kind.__name__.lower()}{number}", marks=needed(case.before)
+        )
         for rule in rules()
         for number, case in enumerate(
             c for c in rule.cases if isinstance(c, kind) and not getattr(c, "static", False)

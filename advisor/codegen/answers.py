@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TypeVar
 
 from ..edits import PatchError
 from ..errors import OUR_BUGS
-from ..model import Match, Refusal, Region
+from ..model import Refusal, Region
 from .nb_values import Unsupported
 
 log = logging.getLogger("gpuadvise.codegen")
 
 
-def answer(make: Callable[[Region], Match], region: Region, form: str) -> Match | Refusal:
+Made = TypeVar("Made")
+
+
+def answer(make: Callable[[Region], Made], region: Region, form: str) -> Made | Refusal:
     """What ``make`` writes for the region; the reason where it gives up, or where it breaks.
 
     ``form`` names what is written, for the log: ``"a CUDA form"``.

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ..loopnest.typing_rules import MODULE_CONSTANTS
 from ..model import Refusal, Region, Source, ValueInfo
 from . import ast_tools as tools
 
@@ -121,6 +122,13 @@ def find_draws(region: Region) -> tuple[Draw, ...] | Refusal | None:
     except Stop as stop:
         return Refusal(stop.reason, stop.line)
     return draws or None
+
+
+def all_draws(region: Region) -> tuple[Draw, ...]:
+    """The draws of a loop that was observed, however often each is made."""
+    known = _Known(region)
+    calls = [n for n in ast.walk(region.loop) if isinstance(n, ast.Call)]
+    return tuple(draw for call in calls if (draw := known.draw(call, ())) is not None)
 
 
 class _Known:
@@ -360,13 +368,13 @@ def trips_text(region: Region, loop: ast.For) -> str:
     ``range(n)`` and ``range(1, n)`` of what the region does not change.
     """
     match loop.iter:
-        case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]) if _fixed(
+        case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]) if is_fixed_size(
             stop, region.loop
         ):
             return region.source.text(stop)
-        case ast.Call(func=ast.Name(id="range"), args=[start, stop], keywords=[]) if _fixed(
+        case ast.Call(func=ast.Name(id="range"), args=[start, stop], keywords=[]) if is_fixed_size(
             start, region.loop
-        ) and _fixed(stop, region.loop):
+        ) and is_fixed_size(stop, region.loop):
             low, high = region.source.text(start), region.source.text(stop)
             simple = low.isidentifier() or low.isdigit()
             return high if low == "0" else f"{high} - {low if simple else f'({low})'}"
@@ -380,7 +388,7 @@ def _stored(loop: ast.AST) -> frozenset[str]:
     return frozenset(names)
 
 
-def _fixed(expr: ast.expr, loop: ast.AST) -> bool:
+def is_fixed_size(expr: ast.expr, loop: ast.AST) -> bool:
     """Integer arithmetic on names and sizes that the loop does not change."""
     match expr:
         case ast.Constant(value=int()):
@@ -392,7 +400,7 @@ def _fixed(expr: ast.expr, loop: ast.AST) -> bool:
         case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape")):
             return isinstance(expr.slice, ast.Constant) and _keeps_length(loop, name)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
-            return _fixed(left, loop) and _fixed(right, loop)
+            return is_fixed_size(left, loop) and is_fixed_size(right, loop)
     return False
 
 
@@ -408,13 +416,16 @@ def _keeps_length(loop: ast.AST, name: str) -> bool:
                     harmless.add(used)
             case ast.Call(func=ast.Name(id="len" | "zip" | "enumerate"), args=args):
                 harmless |= {a for a in args if isinstance(a, ast.Name)}
-            case ast.Attribute(value=ast.Name(id=one) as used, attr="shape") if one == name:
+            case (
+                ast.Attribute(value=ast.Name(id=one) as used, attr="shape")
+                | ast.For(iter=ast.Name(id=one) as used)
+            ) if one == name:
                 harmless.add(used)
     return all(used in harmless for used in tools.loads(loop, name))
 
 
 def is_fixed_number(region: Region, expr: ast.expr) -> bool:
-    """An argument of a draw: a constant, or a name that keeps its number."""
+    """An argument of a draw: a constant, ``np.pi``, or a name that keeps its number."""
     assert region.observation is not None
     stored = _stored(region.loop)
     for part in ast.walk(expr):
@@ -423,7 +434,11 @@ def is_fixed_number(region: Region, expr: ast.expr) -> bool:
                 continue
             case ast.Name(id=name) if name not in stored:
                 seen: ValueInfo | None = region.observation.values.get(name)
-                if seen is None or seen.kind not in ("int", "float"):
+                if seen is None or seen.kind not in ("int", "float", "module"):
+                    return False
+            case ast.Attribute(value=ast.Name(id=owner), attr=name):
+                module = region.observation.values.get(owner)
+                if module is None or f"{module.target}.{name}" not in MODULE_CONSTANTS:
                     return False
             case ast.BinOp() | ast.UnaryOp() | ast.operator() | ast.unaryop() | ast.expr_context():
                 if isinstance(part, ast.Div | ast.FloorDiv | ast.Mod | ast.Pow):

@@ -79,6 +79,8 @@ def _type_tests(region: Region, expr: ast.expr, stream: Stream, np: str) -> list
     tests = []
     for name in _variables(expr):
         seen = values.get(name)
+        if seen is not None and seen.kind == "module":
+            continue  # np.pi
         if seen is not None and seen.kind in ("int", "float"):
             tests.append(f"type({name}) is {seen.kind}")
         elif seen is not None and seen.kind == "numpy_scalar" and seen.dtype:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from ..loopnest.definite import bound_before
 from ..loopnest.ir import Kind, Nest
 from ..loopnest.scope import Module, dotted, local_names, stored_names
+from ..loopnest.typing_rules import MODULE_CONSTANTS
 from ..model import Region
 from .nb_bounded import BITS
+from .nb_chars import element_type
 from .nb_eval import Evaluator
 from .nb_flow import Flow
 from .nb_growth import native_lists
@@ -232,7 +234,7 @@ def _entry_env(region: Region, module: Module, state: State) -> dict[str, Value]
     env: dict[str, Value] = {}
     for path in state.native - state.made:
         array = region.nest.arrays[path]
-        env[path] = View(path, array.element, array.ndim)
+        env[path] = View(path, element_type(region.nest, path), array.ndim)
     for path in region.observation.values:
         if path in state.native:
             continue
@@ -240,12 +242,26 @@ def _entry_env(region: Region, module: Module, state: State) -> dict[str, Value]
         fixed = root not in locals_ and "." not in path and not in_closure(region, path)
         if fixed and (module.constant(path) is not None or module.constant_table(path)):
             continue
+        if root not in locals_ and _is_constant_of_module(region, path):
+            continue
         if any(part in module.computed_attributes for part in path.split(".")[1:]):
             continue
         value = entry_value(path, region, state.assumption, state)
         if value is not None:
             env[path] = value
     return env
+
+
+def _is_constant_of_module(region: Region, path: str) -> bool:
+    """``np.pi``: known to the last digit, so no argument of the kernel."""
+    assert region.observation is not None
+    head, _, rest = path.partition(".")
+    owner = region.observation.values.get(head)
+    return (
+        owner is not None
+        and owner.kind == "module"
+        and f"{owner.target}.{rest}" in MODULE_CONSTANTS
+    )
 
 
 def unbound_names(region: Region) -> frozenset[str]:

@@ -19,11 +19,11 @@ LARGEST = 255
 
 
 def holds_bytes(state: State, view: View) -> bool:
-    """Whether the array stands for a bytearray."""
+    """Whether the array stands for a bytearray, or for bytes, which are only read."""
     nest = state.region.nest
     if not isinstance(nest, Nest) or view.array not in nest.arrays:
         return False
-    return nest.arrays[view.array].container == "bytearray"
+    return nest.arrays[view.array].container in ("bytearray", "bytes")
 
 
 def byte(state: State, value: Num, target: ast.Subscript, source: ast.expr | None) -> Num:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ..loopnest.ir import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Kind, Nest, Scalar
 from ..loopnest.scope import dotted
 from ..loopnest.typing_rules import call_type
+from .nb_chars import text_call
 from .nb_state import fail
 from .nb_values import (
     INT64_MAX,
@@ -103,6 +104,9 @@ def call(self: Evaluator, node: ast.Call) -> Value:
         from .nb_helpers import call_helper
 
         return call_helper(self, path, helper, node)
+    found = text_call(self, node)
+    if found is not None:
+        return found
     if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
         raise Unsupported(f"`{ast.unparse(node)}`: keyword arguments", node.lineno)
     target = self.value(node.func)

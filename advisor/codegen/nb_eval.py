@@ -11,11 +11,13 @@ import ast
 from dataclasses import replace
 
 from ..loopnest.affine import Affine, constant
-from ..loopnest.ir import PY_BOOL, PY_INT, Kind, Nest, Scalar
+from ..loopnest.ir import CHAR, PY_BOOL, PY_INT, Kind, Nest, Scalar
 from ..loopnest.scope import dotted
 from ..loopnest.typing_rules import compare_type
 from .nb_arith import EXACT_IN_FLOAT, Arithmetic
 from .nb_calls import call
+from .nb_chars import literal as text_literal
+from .nb_chars import search
 from .nb_scope import Scope
 from .nb_state import State, fail
 from .nb_values import (
@@ -69,6 +71,8 @@ class Evaluator(Arithmetic):
         match node:
             case ast.Constant(value=bool() | int() | float() | complex() as literal):
                 return self.fits(number(literal), node)
+            case ast.Constant(value=str()):
+                return text_literal(self, node)
             case ast.Name() | ast.Attribute():
                 return self._reference(node)
             case ast.Subscript():
@@ -113,7 +117,9 @@ class Evaluator(Arithmetic):
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self.test(operand)
             case _:
-                self.number(node)
+                if self.number(node).type == CHAR:
+                    text = f"the truth value of the text {ast.unparse(node)}"
+                    raise Unsupported(text, node.lineno)
 
     # ---------------------------------------------------------- references
     def _reference(self, node: ast.Name | ast.Attribute) -> Value:
@@ -225,6 +231,9 @@ class Evaluator(Arithmetic):
 
     # ---------------------------------------------------------- comparisons
     def _compare(self, node: ast.Compare) -> Num:
+        searched = search(self, node)
+        if searched is not None:
+            return searched
         match node:
             case ast.Compare(
                 left=ast.Tuple(elts=left),

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import ast
 
-from ..loopnest.ir import PY_INT, Append, AppendRow, Load, Nest, statements
+from ..loopnest.ir import CHAR, PY_INT, Append, AppendRow, Load, Nest, statements
 from ..loopnest.lower_lists import is_list
+from ..loopnest.lower_rows import source_of
 from ..loopnest.scope import dotted
+from ..loopnest.text import FIRST_WORD
 from ..model import Region
 from .nb_bounded import bounded
+from .nb_chars import element_type
 from .nb_iterables import Iterables
-from .nb_state import State
+from .nb_state import State, TextEdit, fail
 from .nb_values import Num, Unsupported, View, hull
 
 
@@ -26,6 +29,13 @@ class Growth(Iterables):
         if self.scope.helper:
             return False
         match node:
+            case ast.AugAssign(target=ast.Name(id=name), value=value) if name in self.state.native:
+                self._append(name, value, node)
+                self._as_append(node)
+                return True
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in self._replaced():
+                self._hand_on(name, value)
+                return True
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_list(value):
                 if name not in self.state.native:
                     return False
@@ -42,11 +52,31 @@ class Growth(Iterables):
                 return True
         return False
 
+    def _replaced(self) -> frozenset[str]:
+        nest = self.state.region.nest
+        return nest.replaced if isinstance(nest, Nest) else frozenset()
+
+    def _hand_on(self, name: str, value: ast.expr) -> None:
+        """``previous = current``; a copy is spelled so that it is one of an array, too."""
+        found = source_of(value)
+        assert found is not None
+        other, copied = found
+        if copied:
+            self.state.replace(value, f"list({other})")
+        row = self.scope.lookup(other, value)
+        if not isinstance(row, View) or (row.ndim, row.element) != (1, self._view(name).element):
+            raise Unsupported(f"{name} is replaced by other than such a list", value.lineno)
+        self.scope.need(name)
+        if other not in self.state.made:
+            self.scope.need(other)
+        if self.state.recording:
+            self.state.grown.setdefault(name)
+
     def _view(self, name: str) -> View:
         nest = self.state.region.nest
         assert isinstance(nest, Nest)
         array = nest.arrays[name]
-        return View(name, array.element, array.ndim)
+        return View(name, element_type(nest, name), array.ndim)
 
     def _make(self, name: str, value: ast.expr) -> None:
         match value:
@@ -75,6 +105,19 @@ class Growth(Iterables):
         if self.ev.number(node).type != PY_INT:
             raise Unsupported(f"a list repeated `{ast.unparse(node)}` times", node.lineno)
 
+    def _as_append(self, node: ast.AugAssign) -> None:
+        """``out += ch`` becomes ``out.append(ch)``."""
+        source, state = self.state.source, self.state
+        start, end = source.span(node.target)[1], source.span(node)[1]
+        between = source.data[start : source.span(node.value)[0]]
+        at = start + between.index(b"+=")
+        after = at + len(b"+=")
+        while source.data[after : after + 1] == b" ":
+            after += 1
+        if state.recording:
+            state.edits.add(TextEdit(start, 0, after, ".append("))
+            state.edits.add(TextEdit(end, 2 * 10**9, end, ")"))
+
     def _append(self, name: str, arg: ast.expr, node: ast.stmt) -> None:
         view = self._view(name)
         if self.state.recording and name not in self.state.made:
@@ -99,6 +142,9 @@ class Growth(Iterables):
             text = f"`{ast.unparse(node)}` is put into {name}, a list of {element}, and is {held}"
             undecided = Unsupported(text, node.lineno)
             raise undecided
+        if element == CHAR and not value.within(0, FIRST_WORD - 1):
+            text = f"`{ast.unparse(node)}` may be other text than one character"
+            fail(self.state, text, node)
         value = bounded(self.state, value, node, None, self.scope.helper)
         if self.state.recording and element == PY_INT and name in read_lists(self.state.region):
             before = self.state.stored.get(name, value)
@@ -113,7 +159,7 @@ def native_lists(region: Region) -> tuple[frozenset[str], frozenset[str]]:
     appended = {s.array for s in statements((nest.root,)) if isinstance(s, Append | AppendRow)}
     # a row made on the spot, rows.append([x, y]), has no name in the text
     made = nest.made - nest.invented
-    return made, made | frozenset(appended - nest.made)
+    return made, made | nest.replaced | frozenset(appended - nest.made)
 
 
 def unread_lists(state: State) -> frozenset[str]:

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from ..loopnest.affine import Affine, extent_of
-from ..loopnest.ir import PY_BOOL, PY_FLOAT, PY_INT, Nest, Scalar
+from ..loopnest.ir import CHAR, PY_BOOL, PY_FLOAT, PY_INT, Nest, Scalar
+from ..loopnest.text import LAST_ASCII, STRINGS
 from ..model import Basis, Condition, Region
 from .nb_analyse import Analysed
+from .nb_chars import room_of, strings_grown
 from .nb_growth import unread_lists
 from .nb_lists import BY_DEPTH, different, write_back
 from .nb_scope import literal_of, observed, proved_size, rounded_range
 from .nb_text import Names, with_params
 from .nb_values import Num, Unsupported, View, compiled
+from .text_edge import array_of, short_number, short_test, string_test
 
 _PY_NAMES = {PY_BOOL: "bool", PY_INT: "int", PY_FLOAT: "float"}
 
@@ -148,6 +151,12 @@ def _lists(
     buffers = {p: v for p, v in arrays.items() if observed(region, p).kind == "bytearray"}
     for path in buffers:
         _bytes(result, found, path, names, evidence)
+    for path in arrays:
+        if path in strings_grown(region):
+            test = f"type({names.params[path]}) is str"
+            result.ask(test, f"{path} is a str", evidence)
+        elif observed(region, path).kind in STRINGS:
+            _string(result, found, path, names, evidence)
     for path in unread_lists(found.state) & set(lists):
         view = lists.pop(path)
         if view.ndim == 2 and not view.element.is_python:
@@ -210,6 +219,34 @@ def _bytes(result: Guards, found: Analysed, path: str, names: Names, evidence: s
         result.after.append(f"{param}[:] = {array}.astype({numpy}.uint8).tobytes()")
 
 
+def _string(result: Guards, found: Analysed, path: str, names: Names, evidence: str) -> None:
+    """A string becomes an array of code points, bytes one of ints."""
+    param, kind = names.params[path], observed(found.state.region, path).kind
+    room = room_of(found.state.region, path)
+    result.numpy = True
+    ascii_only = "ASCII " if kind == "str" and room.high == LAST_ASCII else ""
+    result.ask(string_test(param, kind, room), f"{path}: {ascii_only}{kind}", evidence)
+    array = free_local(f"{param}_array", found, names)
+    text = array_of(param, kind, room, names.numpy)
+    if kind == "bytes":
+        text += f".astype({names.numpy}.int64)"
+    result.before.append(f"{array} = {text}")
+    result.arguments[param] = array
+
+
+def _short_text(result: Guards, found: Analysed, path: str, names: Names, evidence: str) -> None:
+    """A character becomes its code point; where the code shows the text, nothing is asked."""
+    param, nest = names.params[path], found.state.region.nest
+    assert isinstance(nest, Nest)
+    given = nest.scalars[path]
+    if given.literal is not None:
+        result.arguments[param] = str(given.literal)
+        return
+    test = short_test(param, given.interval)
+    result.ask(test, f"{path}: one character, or none", evidence)
+    result.arguments[param] = short_number(param, given.interval)
+
+
 def _different_lists(
     result: Guards,
     found: Analysed,
@@ -236,10 +273,14 @@ def _scalar_types(result: Guards, found: Analysed, names: Names, evidence: str) 
         value = found.entry.get(path)
         if not isinstance(value, Num):
             continue
-        if literal_of(region, path) is not None or proved_size(region, path):
+        proved = literal_of(region, path) is not None or proved_size(region, path)
+        if proved and value.type != CHAR:
             continue
         if path in found.state.kept and path not in found.state.read:
             continue  # only the loop in Python gets it
+        if value.type == CHAR:
+            _short_text(result, found, path, names, evidence)
+            continue
         if value.type == PY_INT:
             ints.append(param)
             continue

@@ -11,11 +11,15 @@ from itertools import product
 from ..loopnest.affine import Affine, constant
 from ..loopnest.ir import PY_INT, Kind
 from ..loopnest.scope import dotted
+from ..loopnest.text import part_of_text
+from .nb_chars import is_string
 from .nb_eval import Evaluator
 from .nb_loops import Loops
 from .nb_paths import assigned_paths
 from .nb_state import fail
-from .nb_values import STEPS, Items, Num, Target, Unsupported, Value, View, number
+from .nb_values import STEPS, Items, Num, Target, Unsupported, Value, View, add, number
+
+_ZERO = Num(PY_INT, 0, 0, form=constant(0))
 
 
 class Iterables(Loops):
@@ -28,10 +32,13 @@ class Iterables(Loops):
                 return self._over_range(node, args)
             case ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
                 return self._over_enumerate(node, inner)
+            case ast.Call(
+                func=ast.Name(id="enumerate"), args=[inner, ast.Constant(value=int() as first)]
+            ):
+                return self._over_enumerate(node, inner, first)
             case ast.Call(func=ast.Name(id="zip"), args=several) if several:
-                views = [self._iterable(i) for i in several]
-                items = [self._items(v, i) for v, i in zip(views, several, strict=True)]
-                return lambda: self.bind(node.target, Items(tuple(items)), node), False
+                any_of, _ = self._walked(node, node.iter)
+                return lambda: self.bind(node.target, any_of(), node), False
             case ast.Call(func=function) if self._is_product(function):
                 return self._over_product(node, node.iter)
             case _:
@@ -63,15 +70,17 @@ class Iterables(Loops):
         if len(names) != len(factors):
             text = "product() of other than constants, or of range(n) in every place"
             raise Unsupported(text, node.lineno, "write the loops out")
-        zero = Num(PY_INT, 0, 0, form=constant(0))
-        indices = [self._index(node, zero, self.ev.number(s), 1) for s in names]
+        indices = [self._index(node, _ZERO, self.ev.number(s), 1) for s in names]
         stop_texts = ", ".join(f"max(0, {self.state.source.text(s)})" for s in names)
         self.state.replace(call, f"\0np.ndindex({stop_texts})")
         self.state.casts = True
         return lambda: self.bind(node.target, Items(tuple(i() for i in indices)), node), False
 
     def _iterable(self, node: ast.expr) -> View | Items:
-        value = self.ev.value(node)
+        part = part_of_text(node)
+        value = self.ev.value(node if part is None else part.text)
+        if part is not None and not (isinstance(value, View) and is_string(self.state, value)):
+            value = self.ev.value(node)
         if isinstance(value, View | Items):
             return value
         raise Unsupported(f"a loop over `{ast.unparse(node)}`", node.lineno)
@@ -84,21 +93,40 @@ class Iterables(Loops):
             return rest if rest.ndim else self.scope.element(rest)
         return any_item(self.ev, list(value.items), node)
 
-    def _over_enumerate(self, node: ast.For, inner: ast.expr) -> tuple[Callable[[], None], bool]:
-        view = self._iterable(inner)
-        item = self._items(view, inner)
+    def _over_enumerate(
+        self, node: ast.For, inner: ast.expr, first: int = 0
+    ) -> tuple[Callable[[], None], bool]:
+        item, stop = self._walked(node, inner)
+        start = _ZERO
+        if first:
+            start = Num(PY_INT, first, first, form=constant(first))
+            form = None if stop.form is None else stop.form + first
+            stop = replace(add(stop, start, PY_INT), form=form)
+        index = self._index(node, start, stop, 1)
+        return lambda: self.bind(node.target, Items((index(), item())), node), False
+
+    def _walked(self, node: ast.For, iterable: ast.expr) -> tuple[Callable[[], Value], Num]:
+        """What gives any item of an iterable inside ``enumerate`` or ``zip``; most items of it."""
+        match iterable:
+            case ast.Call(func=ast.Name(id="zip"), args=several) if several:
+                parts = [self._walked(node, part) for part in several]
+                return lambda: Items(tuple(item() for item, _ in parts)), parts[0][1]
+            case ast.Call(func=ast.Name(id="range"), args=[_] | [_, _] as args):
+                bounds = [self.ev.number(a) for a in args]
+                start = bounds[0] if len(bounds) > 1 else _ZERO
+                most = bounds[-1] if start is _ZERO else Num(PY_INT, 0, STEPS)
+                return self._index(node, start, bounds[-1], 1), most
+        view = self._iterable(iterable)
+        one = self._items(view, iterable)
         if isinstance(view, View):
-            stop = self.ev.extent(view, 0)
-        else:
-            stop = Num(PY_INT, 0, len(view.items), form=constant(len(view.items)))
-        index = self._index(node, Num(PY_INT, 0, 0, form=constant(0)), stop, 1)
-        return lambda: self.bind(node.target, Items((index(), item)), node), False
+            return lambda: one, self.ev.extent(view, 0)
+        return lambda: one, Num(PY_INT, 0, len(view.items), form=constant(len(view.items)))
 
     def _over_range(self, node: ast.For, args: list[ast.expr]) -> tuple[Callable[[], None], bool]:
         values = [self.ev.number(a) for a in args]
         if any(v.type.kind is not Kind.INT for v in values):
             raise Unsupported("range() of something else than integers", node.lineno)
-        start = values[0] if len(values) > 1 else Num(PY_INT, 0, 0, form=constant(0))
+        start = values[0] if len(values) > 1 else _ZERO
         stop = values[1] if len(values) > 1 else values[0]
         step = 1
         if len(values) == 3:

@@ -8,14 +8,14 @@ more steps.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..loopnest.ir import PY_INT
 from ..loopnest.scope import dotted
 from ..loopnest.typing_rules import join
 from .nb_paths import LoopExits, Paths, Snapshot, assigned_paths, is_augmented
-from .nb_values import INT64_MAX, INT64_MIN, STEPS, Num, Unsupported, add, compiled
+from .nb_values import INT64_MAX, INT64_MIN, STEPS, Num, Unsupported, add, compiled, intersect
 
 
 class Loops(Paths):
@@ -100,7 +100,8 @@ class Loops(Paths):
         assigned: set[str],
     ) -> Snapshot:
         current, wider = start, False
-        for round_ in range(6):
+        steps = self._thresholds(node)
+        for round_ in range(8):
             self.restore(current)
             ends, _ = self._pass(node, head)
             stripped = [self.stripped(s, assigned) for s in ends]
@@ -111,7 +112,9 @@ class Loops(Paths):
             if merged.env == current.env:
                 break
             wider = round_ > 0 or wider
-            current = merged if round_ < 1 else self._widened(current, merged)
+            if round_ > 2:
+                steps = []
+            current = merged if round_ < 1 else self._widened(current, merged, steps)
         if not wider:
             return current
         current = self._bounded_counters(node, start, current, assigned)
@@ -123,7 +126,21 @@ class Loops(Paths):
             current = self._met(current, merged)
         return current
 
-    def _widened(self, old: Snapshot, new: Snapshot) -> Snapshot:
+    def _thresholds(self, node: ast.AST) -> list[int]:
+        """Ends that a range may have: ``x = (10 * x + d) % 1000`` never leaves 0 to 999."""
+        found: set[int] = set()
+        for inner in ast.walk(node):
+            value: object = None
+            if isinstance(inner, ast.Constant):
+                value = inner.value
+            elif isinstance(inner, ast.Name):
+                value = self.state.module.constant(inner.id)
+            if type(value) is int:
+                found |= {abs(value) - 1, abs(value)}
+        return sorted(found)
+
+    def _widened(self, old: Snapshot, new: Snapshot, steps: list[int]) -> Snapshot:
+        """Ends that still grow move to the next of ``steps``, or are given up."""
         env = dict(new.env)
         for name, value in new.env.items():
             before = old.env.get(name)
@@ -131,11 +148,22 @@ class Loops(Paths):
                 # every Python int that is assigned is shown to fit 64 bits
                 whole = value.types == {PY_INT}
                 if value.low != before.low:
-                    value = replace(value, low=INT64_MIN if whole else None)
+                    below = self._next_step(None if value.low is None else -value.low, ())
+                    low = INT64_MIN if below is None else -below
+                    value = replace(value, low=low if whole else None)
                 if value.high != before.high:
-                    value = replace(value, high=INT64_MAX if whole else None)
+                    above = self._next_step(value.high, steps)
+                    high = INT64_MAX if above is None else above
+                    value = replace(value, high=high if whole else None)
                 env[name] = value
         return Snapshot(env, new.maybe)
+
+    def _next_step(self, end: int | float | None, steps: Sequence[int]) -> int | None:
+        """The first place at or above an end that still grows where it may stand still."""
+        bits = self.state.assumption.checked
+        # where stores are looked at, that is the largest number that is stored
+        places = (*steps, 2**bits) if bits else steps
+        return None if end is None else next((s for s in places if s >= end), None)
 
     def _bounded_counters(
         self, node: ast.AST, start: Snapshot, current: Snapshot, assigned: set[str]
@@ -148,7 +176,7 @@ class Loops(Paths):
             total = self._added(node, name)
             if total is not None:
                 bound = add(first, total, value.type)
-                env[name] = replace(value, low=bound.low, high=bound.high)
+                env[name] = intersect(value, bound.low, bound.high)
         return Snapshot(env, current.maybe)
 
     def _added(self, node: ast.AST, name: str) -> Num | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..loopnest.ir import Kind, Nest, Scalar
+from ..loopnest.ir import CHAR, Interval, Kind, Nest, Scalar
 from ..model import Basis, Condition, Region
 from .nb_analyse import Analysed
 from .nb_bounded import KEY as BOUNDED
@@ -13,6 +13,7 @@ from .nb_state import State
 from .nb_text import Names
 from .nb_types import Flagged, Kept, Open, TypeAfter, type_after
 from .nb_values import Num, Unsupported, compiled
+from .text_edge import is_one_character, text_again
 
 
 class Results:
@@ -50,7 +51,9 @@ class Results:
         after = self._type_after(path)
         if after is None or isinstance(after, Open) or names is None:
             type_ = value.type if after is None or isinstance(after, Open) else after.other
-            return _converted(text, type_, value, numpy)
+            nest = self.region.nest
+            words = nest.words if isinstance(nest, Nest) else ()
+            return _converted(text, type_, value, numpy, words)
         old = names.params[path]
         new = _converted(text, after.other, value, numpy)
         if isinstance(after, Kept):
@@ -63,6 +66,13 @@ class Results:
     def _needs_flag(self, path: str) -> bool:
         """``if near: energy += e[i]``: all assignments give one type, if there is one."""
         return isinstance(self._type_after(path), Flagged)
+
+    def _named_text(self) -> bool:
+        """Some result is text that needs a name to be made text again."""
+        values = (self.found.env[path] for path in self.found.live_out)
+        return any(
+            isinstance(v, Num) and v.type == CHAR and not is_one_character(_room(v)) for v in values
+        )
 
     def _result_names(self, returns: tuple[str, ...]) -> tuple[str, ...]:
         """Results whose old value is still needed get names of their own."""
@@ -118,8 +128,16 @@ class Results:
         return [a.element for a in nest.arrays.values() if not a.element.is_python]
 
 
-def _converted(text: str, type_: Scalar, value: Num, numpy: str) -> str:
+def _room(value: Num) -> Interval:
+    return Interval(value.low, value.high)
+
+
+def _converted(
+    text: str, type_: Scalar, value: Num, numpy: str, words: tuple[str, ...] = ()
+) -> str:
     """A compiled result as a number of the type."""
+    if type_ == CHAR:
+        return text_again(text, _room(value), words)
     if not type_.is_python:
         return f"{type_name(type_, numpy)}({text})"
     if compiled(type_) == compiled(value.type):

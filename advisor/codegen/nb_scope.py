@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ..loopnest.affine import extent_symbol, variable
-from ..loopnest.ir import PY_FLOAT, PY_INT, Const, Dim, Kind, Nest, Scalar, Var
+from ..loopnest.ir import CHAR, PY_FLOAT, PY_INT, Const, Dim, Kind, Nest, Scalar, Var
 from ..loopnest.scope import (
     FunctionNode,
     Literal,
@@ -22,6 +22,7 @@ from ..loopnest.typing_rules import scalar_of, scalar_of_dtype
 from ..model import Region, ValueInfo
 from .ast_tools import parents
 from .nb_bytes import LARGEST, holds_bytes
+from .nb_chars import character, entry_text
 from .nb_state import Assumption, State
 from .nb_values import (
     Items,
@@ -202,6 +203,8 @@ class Scope:
         self.need(view.array)
         value = free(view.element)
         state = self.state
+        if view.element == CHAR:
+            return character(state, view)
         if holds_bytes(state, view):
             return replace(value, low=0, high=LARGEST)
         if view.element == PY_INT:
@@ -276,8 +279,10 @@ def entry_value(path: str, region: Region, assumption: Assumption, state: State)
             if element is None or element.dtype is not None:
                 return None
             return View(path, element, len(info.shape))
-        case "bytearray":
+        case "bytearray" | "bytes":
             return View(path, PY_INT, 1)
+        case "str":
+            return entry_text(region, path)
         case "bool" | "int" | "float" | "complex" | "numpy_scalar":
             return _entry_number(path, info, region, assumption, state)
     return None

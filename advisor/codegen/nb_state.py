@@ -6,11 +6,13 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 
 from ..loopnest.affine import Affine, constant, extent_of, extent_symbol, variable
 from ..loopnest.ir import Scalar
 from ..loopnest.scope import Module
+from ..loopnest.text import KnownText
 from ..model import Region, Source
 from .nb_values import STEPS, Num, Unsupported, Value
 
@@ -164,6 +166,13 @@ class State:
         """The pass whose findings count."""
         return self.quiet == 0
 
+    @cached_property
+    def known_text(self) -> KnownText:
+        """Names that always stand for one text."""
+        region = self.region
+        assert region.observation is not None
+        return KnownText(region.source, region.function, region.loop, region.observation)
+
     # ------------------------------------------------------------- text
     def wrap(self, node: ast.expr, before: str, after: str = ")") -> None:
         """Put text around an expression."""
@@ -179,6 +188,18 @@ class State:
         if self.recording:
             start, end = self.source.span(node)
             self.edits.add(TextEdit(start, 2 * 10**9, end, text))
+
+    def as_function(self, node: ast.Call, owner: ast.expr, function: str) -> None:
+        """``ch.lower()`` becomes ``function(ch)``."""
+        if self.recording:
+            start, end = self.source.span(node)
+            behind = self.source.span(owner)[1]
+            tail = self.source.data[behind:end]
+            if b"#" in tail:
+                raise Unsupported(f"`{ast.unparse(node)}` spans comments", node.lineno)
+            dot = behind + tail.index(b".")
+            self.edits.add(TextEdit(start, 10**9 - (end - start), start, f"{function}("))
+            self.edits.add(TextEdit(dot, 10**9, end, ")"))
 
     def cast(self, node: ast.expr, dtype: str) -> None:
         """``np.float32(...)`` around an expression; ``np`` is filled in when names are known."""

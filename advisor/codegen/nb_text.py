@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ..layout import indent_unit, reindent
 from ..loopnest.scope import dotted
 from ..model import Edit, Source
+from .nb_chars import helper_body
 from .nb_state import State, TextEdit
 from .nb_values import Unsupported
 
@@ -133,6 +134,9 @@ DOMAIN_TESTS = {
 def checked_helper(key: str, name: str, spelled: str, decorator: str) -> str:
     """A function that raises what Python raises where compiled code would go on."""
     head = f"{decorator}\ndef {name}"
+    of_text = helper_body(key)
+    if of_text is not None:
+        return f"{head}(c):\n{of_text}"
     if key in DOMAIN_TESTS:
         return (
             f'{head}(x):\n    """{spelled} with its ValueError, which numba leaves out."""\n'

@@ -121,6 +121,7 @@ _DEFAULT = {
     Kind.INT: "int64",
     Kind.FLOAT: "float64",
     Kind.COMPLEX: "complex128",
+    Kind.CHAR: "int64",
 }
 _WIDTH_NAMES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 

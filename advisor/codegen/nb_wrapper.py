@@ -11,9 +11,11 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..loopnest.ir import CHAR, Nest
 from ..loopnest.scope import declared, own_nodes
 from ..model import Region, Source
 from .nb_bounded import KEY as BOUNDED
+from .nb_chars import strings_grown
 from .nb_guards import Guards, free_local, type_name
 from .nb_helpers import method_owners
 from .nb_order import Order
@@ -61,12 +63,20 @@ class Wrapper(Results):
         owners += [p.partition(".")[0] for p in self.found.live_out if "." in p]
         return [o for o in dict.fromkeys(owners) if o not in names.params]
 
+    def _handed_back(self) -> list[str]:
+        """Strings that the loop adds to, and lists it replaces: behind the other results."""
+        return sorted(strings_grown(self.region) | self._replaced())
+
+    def _replaced(self) -> frozenset[str]:
+        nest = self.region.nest
+        return nest.replaced if isinstance(nest, Nest) else frozenset()
+
     def _refuse_lost_state(self) -> None:
         """Raise Unsupported where an exception would lose what the loop had computed.
 
         Compiled or in Python: on other types than those seen, that may raise what this does not.
         """
-        region, live_out = self.region, self.found.live_out
+        region, live_out = self.region, (*self.found.live_out, *self._handed_back())
         if not live_out:
             return
         refuse_if_caught(region, region.loop)
@@ -119,15 +129,17 @@ class Wrapper(Results):
         received = (*results, *kernel.flags.values(), *kernel.lists.values())
         raises = self._raises()
         single = len(received) == 1 and not checks.after and received == kernel.returns
+        single = single and not self._named_text()
         if single and not raises:
             return [f"{LEVEL}return {self._with_flavour(call, names)}"]
         body = [f"{', '.join(received)} = {call}" if received else call]
         rest = [*checks.after, *self._extended(kernel, names)]
-        if kernel.returns:
-            values = [
-                self._flavour(path, text, names, kernel.flags)
-                for path, text in zip(self.found.live_out, results, strict=True)
-            ]
+        values = [
+            self._flavour(path, text, names, kernel.flags)
+            for path, text in zip(self.found.live_out, results, strict=True)
+        ]
+        values += [names.params[path] for path in self._handed_back()]
+        if values:
             rest.append(f"return {', '.join(values)}")
         if raises:
             body, rest = self._guarded(body, rest or ["return"], names, fallback), []
@@ -170,6 +182,14 @@ class Wrapper(Results):
             param, value = names.params[path], self.found.entry[path]
             assert isinstance(value, View)
             new = kernel.lists[param] + (f"[len({param}):]" if param in kernel.params else "")
+            if value.element == CHAR:
+                new = f"map(chr, {new})"
+            if path in strings_grown(self.region):
+                lines.append(f'{param} += "".join({new})')
+                continue
+            if path in self._replaced():
+                lines.append(f"{param} = {kernel.lists[param]}")
+                continue
             if not value.element.is_python:
                 dtype = type_name(value.element, names.numpy)
                 new = f"{names.numpy}.array({new}, dtype={dtype})"
@@ -193,6 +213,7 @@ class Wrapper(Results):
         if owners:
             # methods look at the object itself: so must the loop around them
             edits, returns = [], self.found.live_out
+        returns = (*returns, *self._handed_back())
         text = body_text(self.source, self.region.loop, edits, names, by=2)
         return [*text.split("\n"), f"{LEVEL * 2}return {', '.join(returns)}".rstrip()]
 
@@ -211,8 +232,16 @@ def refuse_if_caught(region: Region, loop: ast.stmt) -> None:
             continue
         if isinstance(node, ast.With | ast.AsyncWith) and all(map(_lets_through, node.items)):
             continue
+        if isinstance(node, ast.Try) and not node.handlers and _goes_on(node.finalbody):
+            continue
         text = "an exception in the loop may be caught, and what it had computed is lost"
         raise Unsupported(text, node.lineno)
+
+
+def _goes_on(body: list[ast.stmt]) -> bool:
+    """``finally: log.close()``: the exception leaves it, unless it returns or breaks."""
+    leaves = (ast.Return, ast.Break, ast.Continue)
+    return not any(isinstance(n, leaves) for statement in body for n in ast.walk(statement))
 
 
 def _lets_through(item: ast.withitem) -> bool:

@@ -20,6 +20,7 @@ from ..names import free_name, from_import_edit, import_edit
 from .answers import answer
 from .nb_analyse import Analysed, analyse_region
 from .nb_bounded import looks
+from .nb_chars import legend
 from .nb_growth import unread_lists
 from .nb_guards import Guards, guards
 from .nb_helpers import call_edits, helper_text, method_tests
@@ -137,14 +138,14 @@ class Emission(Wrapper):
         flavoured = (len(kernel.returns) > 1 and self._flavoured()) or bool(kernel.flags)
         kept = self._result_names(kernel.returns) != kernel.returns
         wrapped = checks.tests or checks.before or flavoured or kept or kernel.lists
-        if wrapped or self._raises():
+        if wrapped or checks.arguments or self._named_text() or self._raises():
             wrapper = self._free(f"_{self._owner()}_loops")
             parts.append(self.wrapper(wrapper, kernel, names, checks, exponents))
             call = f"{wrapper}({', '.join([*names.params, *self._owners(names)])})"
             returned = call
         else:
             returned = self._with_flavour(call, names) if len(kernel.returns) == 1 else call
-        targets = self.found.live_out
+        targets = (*self.found.live_out, *self._handed_back())
         top = top_level_statement(self.source, self.region.loop)
         offset, text = functions_block(self.source, top, parts)
         self.edits += [
@@ -389,6 +390,9 @@ class Emission(Wrapper):
         text = f"The loops of {where}, compiled."
         if self.order is not None and (self.order.moved or self.order.swapped):
             text = f"The loops of {where}, compiled, in an order that walks along rows."
+        characters = legend(self.region, self.state.called)
+        if characters:
+            text += f"\n\n{LEVEL}Text is numbers here: {characters}.\n{LEVEL}"
         if self.state.exponents:
             # LLVM turns x ** 2.0 into x * x: another last digit than Python's pow
             text += f"\n\n{LEVEL}Exponents are arguments: as literals they would be multiplied out,"

@@ -18,6 +18,9 @@ import numpy as np
 from ..verify import timing
 from .versions import Kind
 
+AROUND = 1.3
+"""Sizes so many times below and above a change of lead help to place it; further off the ratio of
+two times is no straight line."""
 RESAMPLES = 1000
 SEED = 20_240_229
 """Fixed, so that the same times always give the same interval."""
@@ -140,23 +143,22 @@ class Curves:
     def _change(
         self, before: Kind, after: Kind, held: int, size: int, condition: Condition
     ) -> Change:
-        """Where two curves cross between two sizes: straight lines on logarithmic axes.
+        """Where two curves cross: a straight line through their ratio, on logarithmic axes.
 
-        ``log(t_before / t_after)`` is taken to be linear in ``log(size)``; its root is the size.
+        ``log(t_before / t_after)`` is taken to be linear in ``log(size)`` over the sizes around the
+        change, so that one unlucky time does not place it; its root is the size.
         """
         rng = np.random.default_rng(SEED)
-        ends = [
-            [self._resampled(kind, at, condition, rng) for kind in (before, after)]
-            for at in (held, size)
-        ]
-        if any(side is None for end in ends for side in end) or held == size:
+        if held == size:
+            return Change(before, after, float(size), held, size)
+        ratios: dict[int, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
+        for at in self.sizes:
+            one, other = (self._resampled(k, at, condition, rng) for k in (before, after))
+            if one is not None and other is not None and held / AROUND <= at <= size * AROUND:
+                ratios[at] = np.log(one) - np.log(other)
+        if held not in ratios or size not in ratios:
             return Change(before, after, math.sqrt(held * size), held, size)
-        left, right = (np.log(end[0]) - np.log(end[1]) for end in ends)  # type: ignore[arg-type]
-        slope = right - left
-        share = np.where(slope > 0.0, -left / np.where(slope > 0.0, slope, 1.0), 0.5)
-        roots = np.exp(
-            math.log(held) + np.clip(share, 0.0, 1.0) * (math.log(size) - math.log(held))
-        )
+        roots = _roots(ratios)
         low, high = (float(q) for q in np.quantile(roots[1:], [0.025, 0.975]))
         estimate = float(roots[0])
         return Change(before, after, estimate, min(low, estimate), max(high, estimate))
@@ -190,6 +192,25 @@ class Curves:
             above = [size for size in self.sizes if size > change.size]
             if below and above:
                 yield below[-1], above[0]
+
+
+def _roots(
+    ratios: Mapping[int, np.ndarray[tuple[int], np.dtype[np.float64]]],
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The sizes at which lines through the ratios, one line a resample, are zero.
+
+    Not beyond the sizes themselves; the middle of them where a line does not rise.
+    """
+    x = np.log(np.array(list(ratios), dtype=np.float64))
+    y = np.array(list(ratios.values()))
+    centre = x.mean()
+    slope = (x - centre) @ y / ((x - centre) ** 2).sum()
+    rising = slope > 0.0
+    root = centre - y.mean(axis=0) / np.where(rising, slope, 1.0)
+    bounded: np.ndarray[tuple[int], np.dtype[np.float64]] = np.exp(
+        np.clip(np.where(rising, root, centre), x.min(), x.max())
+    )
+    return bounded
 
 
 # ------------------------------------------------------------------ prediction

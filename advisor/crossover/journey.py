@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from .curves import Condition
 from .parameters import LEAST, Parameter, find, joined, rank
 from .result import Result, lead_words, verdict
 from .sweep import RESOLUTION, Sweep
-from .versions import Kind, versions
+from .versions import Kind, cut_short, versions
 from .view import described, render
 
 SCHEMA = 1
@@ -162,14 +162,22 @@ def pick(report: Report, target: Target, wanted: Wanted) -> tuple[Parameter, tup
     likely = rank(known, _regions(report))
     if wanted.name is not None:
         chosen = _named(wanted.name, known)
-        return chosen, tuple(p for p in likely if p.name != chosen.name)
+        return chosen, _once(p for p in likely if p.name != chosen.name)
     if not likely and len(known) == 1:
         likely = known
     if not likely:
-        raise UsageProblem(_not_found(known))
+        raise UsageProblem(_not_found(known, cut_short(report)))
     chosen = joined(likely[0], likely)
     taken = set(chosen.places)
-    return chosen, tuple(p for p in likely if not taken.issuperset(p.places))
+    return chosen, _once(p for p in likely if not taken.issuperset(p.places))
+
+
+def _once(parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
+    """The first of each name: what is given on the command line hides the default."""
+    named: dict[str, Parameter] = {}
+    for parameter in parameters:
+        named.setdefault(parameter.name, parameter)
+    return tuple(named.values())
 
 
 def _regions(report: Report) -> list[Region]:
@@ -192,10 +200,12 @@ def _named(name: str, known: Sequence[Parameter]) -> Parameter:
     return Parameter("+".join(p.name for p in chosen), chosen[0].value, places)
 
 
-def _not_found(known: Sequence[Parameter]) -> str:
+def _not_found(known: Sequence[Parameter], cut: str) -> str:
+    none = "none of the program's numbers is an extent of the arrays, or a bound of the loops, in "
+    why = f"{cut}; a larger --budget would find it" if cut else f"{none}its hot loops"
+    there = _found(known)
     return (
-        "no problem size was found: none of the program's numbers is an extent of the arrays, or a "
-        f"bound of the loops, in its hot loops. {_found(known).capitalize()}. Name one: "
+        f"no problem size was found: {why}. {there[0].upper()}{there[1:]}. Name one: "
         "gpuadvise crossover --size NAME=10,100,1000 SCRIPT"
     )
 

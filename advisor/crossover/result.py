@@ -9,9 +9,9 @@ from ..cudatrace.evidence import uses_gpu
 from ..model import Report
 from .curves import Change, Condition, Curves, Lead
 from .parameters import Parameter
-from .versions import Kind, Version
+from .versions import Kind, Version, cut_short
 
-CPU = (Kind.ORIGINAL, Kind.NUMPY, Kind.NUMBA, Kind.PARALLEL)
+NO_TIME = "nothing was measured: the time budget was spent on finding and proving the rewrites"
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,12 @@ def _size(result: Result) -> int:
 def _best(result: Result) -> str:
     """Which version is to be taken at the user's size."""
     if len(result.versions) == 1:
-        return "there is no rewrite to compare with"
+        unproved = "the time budget ended before a rewrite was proved"
+        late = cut_short(result.report) or (unproved if result.report.partial else "")
+        return late or "there is no rewrite to compare with"
     base, name = _size(result), result.parameter.name
+    if not result.curves.sizes:
+        return NO_TIME if result.partial else f"nothing could be measured at {name} = {base}"
     best = {c: result.lead(c).at(base) for c in result.conditions}
     later = best.get(Condition.LATER, best[Condition.FIRST])
     if later is None:

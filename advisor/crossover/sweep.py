@@ -141,6 +141,8 @@ class Sweep:
     def _flat(self, size: int) -> bool:
         """Whether less than the size would take no less time: nothing but start-up is left."""
         larger = [s for s in self.curves.sizes if s > size]
+        if not larger:
+            return False  # the user's own size took too long; a smaller one may not
         pairs = [
             (self.curves.seconds(version.kind, s, FIRST) for s in (size, larger[0]))
             for version in self.versions

@@ -130,8 +130,17 @@ def _why_not(kind: Kind, own: Sequence[Trial], report: Report) -> str:
     if kind.gpu and not report.machine.gpus:
         return "not measured here, as this machine has no CUDA device"
     if not own:
-        return "no rule rewrites the hot loops so"
+        return cut_short(report) or "no rule rewrites the hot loops so"
     return f"{own[0].candidate.rule} {words(own[0].region_verdict)}"
+
+
+def cut_short(report: Report) -> str:
+    """Said where the budget was spent before any rewrite was tried; empty where it was not."""
+    if not report.partial or report.findings:
+        return ""
+    if any(refused.region.observation for refused in report.refused):
+        return "the time budget ended before a rewrite was found"
+    return "the time budget ended before the hot loops were looked at"
 
 
 def kind_of(candidate: Candidate) -> Kind:

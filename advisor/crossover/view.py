@@ -46,7 +46,7 @@ def _sections(result: Result, width: int) -> Iterator[RenderableType]:
     for kind, why in result.elsewhere.items():
         yield paragraph(f"{kind}: {why}")
     yield Text()
-    if len(result.versions) > 1:
+    if result.curves.sizes and len(result.versions) > 1:
         yield from _measured(result, width)
     partial = " (partial: a larger --budget would tell more)" if result.partial else ""
     yield paragraph((f"{verdict(result)}{partial}", "bold green"))
@@ -59,7 +59,8 @@ def _measured(result: Result, width: int) -> Iterator[RenderableType]:
         yield Text()
     shown = result.conditions[0]
     if len(result.curves.sizes) > 1:
-        yield Text(f"{str(shown).capitalize()}: seconds by size", style="bold underline")
+        run = f"{str(shown).capitalize()}: seconds" if len(result.conditions) > 1 else "Seconds"
+        yield Text(f"{run} by size", style="bold underline")
         yield from plot(result.curves, shown, min(WIDTH, width - 12))
         yield Text()
     yield from _remarks(result)
@@ -156,7 +157,7 @@ def _remarks(result: Result) -> Iterator[RenderableType]:
     remarks = [f"{kind} is out of the race: {why}" for kind, why in result.wrong.items()]
     for size in result.curves.sizes:
         for kind, point in result.curves.rows[size].items():
-            if point.why and kind not in result.wrong and size in result.curves.sizes:
+            if point.why and not point.first and kind not in result.wrong:
                 remarks.append(f"{result.parameter.name} = {size}, {kind}: {point.why}")
     if result.unchecked.intersection(result.curves.sizes):
         remarks.append(

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ..model import Source
 from ..observe.instrument import first_line, handed_to_compilers, is_compiled, is_generator
+from ..rowcalls import as_loop, is_row_call
 
 MODULE = "<module>"
 
@@ -68,8 +69,12 @@ class Scope:
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
-        """All loop statements, outer before inner."""
-        return tuple(s for s in self.statements if isinstance(s, ast.For | ast.While))
+        """All loop statements, outer before inner, and calls for every row of a frame."""
+        return tuple(
+            s if isinstance(s, ast.For | ast.While) else as_loop(s)
+            for s in self.statements
+            if isinstance(s, ast.For | ast.While) or is_row_call(s)
+        )
 
 
 def _own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -239,7 +244,7 @@ class Program:
             for statement in scope.statements:
                 for node in _own_nodes(statement):
                     if isinstance(node, ast.Call):
-                        callees = tuple(self._targets(node.func, scope))
+                        callees = (*self._targets(node.func, scope), *self._handed(node, scope))
                         if callees:
                             found.append(Call(scope, node.lineno, callees))
         return tuple(found)
@@ -249,6 +254,13 @@ class Program:
             yield from self._named_target(function.id, scope)
         elif isinstance(function, ast.Attribute):
             yield from self._attribute_target(function, scope)
+
+    def _handed(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
+        """``df.apply(cost, axis=1)`` calls ``cost``."""
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "apply":
+            for given in call.args[:1]:
+                if isinstance(given, ast.Name):
+                    yield from self._named_target(given.id, scope)
 
     def _named_target(self, name: str, scope: Scope) -> Iterator[Scope]:
         prefix = "" if scope.is_module else f"{scope.qualname}.<locals>."

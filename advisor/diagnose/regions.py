@@ -18,6 +18,7 @@ from ..model import (
     SiteObservation,
     Source,
 )
+from ..rowcalls import statement_of
 from .hotspots import MIN_SHARE
 from .program import Call, Loop, Program, Scope
 from .signatures import with_one_signature
@@ -121,6 +122,8 @@ def _region(
     nest: Nest | Refusal = Refusal(NOT_REACHED, loop.lineno)
     if isinstance(scope.node, ast.AsyncFunctionDef):
         nest = _in_coroutine(scope, loop)
+    elif statement_of(loop) is not None:
+        nest = Refusal("pandas calls a function for every row", loop.lineno)
     elif observation is not None and observation.observed > 0:
 
         def lowered(seen: SiteObservation) -> Nest | Refusal:

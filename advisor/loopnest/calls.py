@@ -10,6 +10,7 @@ from . import typing_rules as typing
 from .bindings import Frame, Private, Stop
 from .ir import (
     PY_BOOL,
+    PY_FLOAT,
     PY_INT,
     Call,
     Const,
@@ -20,6 +21,7 @@ from .ir import (
 )
 from .lower_assignments import Item, place
 from .lower_loops import LoopLowering
+from .lower_text import no_number
 
 
 class CallLowering(LoopLowering):
@@ -51,7 +53,7 @@ class CallLowering(LoopLowering):
         line = node.lineno
         path = self.path(node.func)
         if path is None:
-            found = self.method(node)
+            found = self.text_method(node) or self.method(node)
             if found is None:
                 raise Stop(f"{ast.unparse(node.func)}() is called inside the loop", line)
             return found
@@ -68,17 +70,20 @@ class CallLowering(LoopLowering):
         if name in ("sum", "any", "all") and len(node.args) == 1:
             return self.over_generator(name, node)
         if name is None:
-            method = self.method(node)
+            method = self.text_method(node) or self.method(node)
             if method is not None:
                 return method
             raise Stop(
                 f"{path}() is called inside the loop", line, "it may do anything: move it out"
             )
+        unbounded = no_number(node) if name == "float" else None
+        if unbounded is not None:
+            return Const(PY_FLOAT, line, unbounded)
         return self.pure_call(name, path, node)
 
     def pure_name(self, path: str) -> str | None:
         """The canonical name of a built-in, ``math`` or NumPy function; None for others."""
-        names = typing.BUILTINS | {"len", "sum", "any", "all"}
+        names = typing.BUILTINS | {"len", "sum", "any", "all", "ord", "chr"}
         if path in names and self.is_builtin(path):
             return path
         canonical = self.canonical(path)
@@ -92,6 +97,9 @@ class CallLowering(LoopLowering):
         """A call without effects, typed by trying it."""
         line = node.lineno
         args = [self.expr(a) for a in node.args]
+        of_text = self.text_call(name, args, line)
+        if of_text is not None:
+            return of_text
         kinds: set[Scalar] = set()
         for arg in args:
             self.wide(arg, f"an argument of {path}")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from . import intervals as arithmetic
+from .fold import loads
 from .intervals import add, hull, meet, multiply, negate, of_type, wrapped_to
 from .ir import (
     UNBOUNDED,
@@ -80,8 +81,8 @@ class Evaluator:
                 return env[f"{array}[]"] if f"{array}[]" in env else self._element(array)
             case Compare() | Bool():
                 return Interval(0, 1)
-            case Select(then=then, orelse=orelse):
-                return hull((self.of(then, env), self.of(orelse, env)))
+            case Select(test=test, then=then, orelse=orelse):
+                return hull((self.of(then, self._where(test, then, env)), self.of(orelse, env)))
             case Unary():
                 return self._unary(expr, env)
             case Binary():
@@ -89,6 +90,22 @@ class Evaluator:
             case Call():
                 return meet(self._call(expr, env), of_type(expr.type))
         return of_type(expr.type)
+
+    def _where(self, test: Expr, then: Expr, env: Mapping[str, Interval]) -> Mapping[str, Interval]:
+        """What a test against constants says of what ``then`` reads, where it holds."""
+        match test:
+            case Bool(op="and", operands=operands):
+                for operand in operands:
+                    env = self._where(operand, then, env)
+            case Compare(op="<=" | ">=" | "==" as op, left=Var() | Load() as left, right=Const()):
+                bound = self.of(test.right)
+                low = bound.low if op in (">=", "==") else None
+                high = bound.high if op in ("<=", "==") else None
+                name = left.name if isinstance(left, Var) else f"{left.array}[]"
+                others = [x for x in loads(then) if x.array == getattr(left, "array", "")]
+                if all(other == left for other in others):
+                    return {**env, name: meet(self.of(left, env), Interval(low, high))}
+        return env
 
     def _scalar(self, name: str) -> Interval:
         raise NotImplementedError

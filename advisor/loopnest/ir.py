@@ -25,6 +25,8 @@ class Kind(StrEnum):
     INT = "int"
     FLOAT = "float"
     COMPLEX = "complex"
+    CHAR = "str"
+    """Short text; a number in a finished nest, see ``text``."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ PY_BOOL = Scalar(Kind.BOOL)
 PY_INT = Scalar(Kind.INT)
 PY_FLOAT = Scalar(Kind.FLOAT)
 PY_COMPLEX = Scalar(Kind.COMPLEX)
+CHAR = Scalar(Kind.CHAR)
 
 
 @dataclass(frozen=True)
@@ -331,7 +334,7 @@ class ArrayInput:
     name: str
     """As written; dotted for attributes."""
     container: str
-    """``ndarray``, ``list``, ``tuple``, ``bytearray``."""
+    """``ndarray``, ``list``, ``tuple``, ``bytearray``; only read: ``bytes``, ``str``."""
     element: Scalar
     ndim: int
     shape: tuple[int | None, ...]
@@ -383,6 +386,15 @@ class Nest:
     grown: frozenset[str] = frozenset()
     """Lists from before the nest that it appends rows to, or reads as well as appends to: their
     extent changes. Must be known or refused, as ``made``."""
+    text: frozenset[str] = frozenset()
+    """Scalars, and lists it appends to, whose numbers must be made text again outside."""
+    strings: frozenset[str] = frozenset()
+    """Those of ``text`` that are strings it adds characters to: ``arrays`` has them as lists."""
+    replaced: frozenset[str] = frozenset()
+    """Those of ``grown`` whose name stands for another list behind the nest (``row = new_row``);
+    the nest has a loop that copies the elements. They must be handed back."""
+    words: tuple[str, ...] = ()
+    """Text of several characters that is written in the loop."""
 
 
 # -------------------------------------------------------------- traversal

@@ -16,6 +16,7 @@ from .scope import declared, own_nodes
 Names = frozenset[str]
 _NOTHING: Names = frozenset()
 _INTROSPECTION = frozenset({"locals", "vars", "eval", "exec", "dir"})
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -82,13 +83,28 @@ def _taken_from_outside(node: ast.AST) -> Iterator[str]:
 
 
 def _reads(*nodes: ast.AST | None) -> Names:
-    return frozenset(
-        n.id
-        for node in nodes
-        if node is not None
-        for n in ast.walk(node)
-        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)
-    )
+    return frozenset(name for node in nodes if node is not None for name in _free(node))
+
+
+def _free(node: ast.AST) -> Iterator[str]:
+    """Names that are read; the variables of a comprehension are its own."""
+    if isinstance(node, ast.Name):
+        if not isinstance(node.ctx, ast.Store):
+            yield node.id
+        return
+    if isinstance(node, _COMPREHENSIONS):
+        own = {
+            n.id
+            for generator in node.generators
+            for n in ast.walk(generator.target)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        yield from _free(node.generators[0].iter)  # evaluated outside
+        inside = {name for child in ast.iter_child_nodes(node) for name in _free(child)}
+        yield from inside - own
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _free(child)
 
 
 def _stores(target: ast.expr) -> Iterator[str]:

@@ -11,8 +11,8 @@ import logging
 from collections.abc import Mapping
 from functools import cached_property
 
+from ..errors import OUR_BUGS
 from ..model import Refusal, SiteObservation, Source, ValueInfo
-from . import typing_rules as typing
 from .bindings import Env, Frame, Gone, Private, Stop, View
 from .inline import InlineLowering
 from .ir import (
@@ -42,9 +42,11 @@ from .ir import (
     walk,
 )
 from .liveness import live_after
+from .numbered import numbered
 from .provenance import Provenance
 from .ranges import Observed, interval
 from .scope import declared, local_names, module_of, own_nodes
+from .text import KnownText
 
 log = logging.getLogger("gpuadvise.loopnest")
 
@@ -80,17 +82,7 @@ def lower(
             return _Lowered(*given, trips=True).nest()
         except Stop:
             return first
-    except (
-        RecursionError,
-        AssertionError,
-        LookupError,
-        AttributeError,
-        TypeError,
-        ValueError,
-        ArithmeticError,
-        NotImplementedError,
-    ) as error:
-        # A bug of ours must not end the user's session; --verbose shows where it is.
+    except OUR_BUGS as error:
         log.warning("lowering of %s:%d failed", source.path, loop.lineno, exc_info=True)
         return Refusal(f"the loop could not be analysed ({type(error).__name__})", loop.lineno)
 
@@ -123,6 +115,7 @@ class _Lowered:
             self.source, self.observation, self.local, self.taken, self.functions
         )
         state.reset_heads()
+        state.known_text = KnownText(self.source, self.function, self.loop, self.observation)
         state.trust_trips = self.trips
         state.whole = self.loop
         state.element_types, state.presumption = {}, PY_INT
@@ -145,7 +138,6 @@ class _Lowered:
     def one_pass(self, state: InlineLowering) -> For | While:
         """Lower the whole statement once, under the loop heads known so far."""
         state.changed = state.retyped = False
-        state.survey_lists(self.loop)
         state.mixed.clear()
         state.used_arrays.clear()
         state.used_scalars.clear()
@@ -154,6 +146,7 @@ class _Lowered:
         state.appended.clear()
         state.rebound.clear()
         state.relies.clear()
+        state.needs = []
         state.invented.clear()
         state.helpers.clear()
         state.modules.clear()
@@ -164,6 +157,7 @@ class _Lowered:
         state.budget = 200
         state.hoist = []
         state.frame = Frame(self.function)
+        state.survey_lists(self.loop)
         state.assigned = self.assigned
         state.env = self.entry(state)
         produced = state.statement(self.loop)
@@ -201,7 +195,12 @@ class _Lowered:
             if info is None or name in state.makes:
                 env[name] = Gone()
                 continue
-            kind = typing.scalar_of(info)
+            if name in state.strings:
+                env[name] = Gone("is a string that grows")
+                continue
+            if name in state.replaced:
+                continue
+            kind = state.scalar_type(name, info)
             if kind is not None:
                 env[name] = Private(frozenset((kind,)), True, True)
             elif info.kind in ("ndarray", "list", "tuple", "bytearray"):
@@ -252,7 +251,10 @@ class _Lowered:
             relies_on=tuple(state.relies),
             made=frozenset(state.made),
             grown=frozenset(state.rows | state.measured),
+            strings=state.strings & state.appended.keys(),
+            replaced=state.replaced & state.measured,
         )
+        nest = numbered(nest, self.observation.values, state.known_text, state.needs)
         self.check_obligations(nest, state)
         self.check_attributes(nest)
         return nest
@@ -459,6 +461,8 @@ def _aliases(observation: SiteObservation, names: set[str]) -> dict[str, tuple[s
 
 
 def _observed_interval(info: ValueInfo) -> Interval:
+    if info.kind == "bytes":
+        return Interval(0, 255)  # every back end asks for it
     inner = info
     if info.minimum is None and info.element is not None:
         inner = info.element

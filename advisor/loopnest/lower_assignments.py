@@ -23,6 +23,7 @@ from .ir import (
     Var,
 )
 from .lower_expressions import ExpressionLowering, binary_operator
+from .text import STRINGS
 
 Item = Expr | View | tuple["Item", ...]
 """What can be assigned or looped over: a scalar, a row, a tuple of such."""
@@ -271,8 +272,8 @@ class AssignmentLowering(ExpressionLowering):
         info = self.used_arrays[view.array]
         if self.rank(view):
             raise Stop(f"a whole row {text} is assigned", node.lineno, "assign its elements")
-        if info.kind == "tuple":
-            raise Stop(f"{view.array} is a tuple", node.lineno)
+        if info.kind in ("tuple", *STRINGS):
+            raise Stop(f"{view.array} is a {info.kind}", node.lineno)
         element = self.element_of(info)
         assert element is not None
         if info.kind == "ndarray":

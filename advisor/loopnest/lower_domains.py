@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from . import typing_rules as typing
+from .affine import affine
 from .bindings import Stop, Table, View
 from .fold import fold_one
 from .ir import (
@@ -28,6 +29,7 @@ from .lower_assignments import Item
 from .lower_names import CONTAINERS, described
 from .lower_products import ProductLowering
 from .scope import Literal
+from .text import STRINGS, TextPart, part_of_text
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,10 @@ class DomainLowering(ProductLowering):
                         return self.zip_domain(node)
                     if name == "reversed" and len(args) == 1:
                         return self.reversed_domain(args[0], node.lineno)
+        part = part_of_text(node)
+        whole = None if part is None else self.view(part.text)
+        if part is not None and whole and self.used_arrays[whole.array].kind in STRINGS:
+            return self.part_domain(whole, part, node)
         rows = self.table(node)
         if rows is not None:
             return self.table_domain(rows, node.lineno)
@@ -199,6 +205,15 @@ class DomainLowering(ProductLowering):
         if not self.rank(view):
             raise Stop(f"a loop over {ast.unparse(node)}, which is a number", line)
         return Domain(Const(PY_INT, line, 0), stop, 1, lambda index: self.down(view, index, line))
+
+    def part_domain(self, view: View, part: TextPart, node: ast.expr) -> Domain:
+        """``text[1:]``, ``text[:-1]``: texts do not change, so that a part of one is no copy."""
+        line = node.lineno
+        stop = self.length_of(view, 0, line)
+        if part.behind:
+            stop = self.arithmetic("-", stop, Const(PY_INT, line, part.behind), line)
+        start = Const(PY_INT, line, part.before)
+        return Domain(start, stop, 1, lambda index: self.down(view, index, line))
 
     def table_domain(self, rows: Table, line: int) -> Domain:
         """A constant tuple of numbers, or of tuples of numbers."""
@@ -294,6 +309,10 @@ class DomainLowering(ProductLowering):
         """The first extent where all were seen equal (relied on), else their minimum."""
         if len(stops) == 1:
             return stops[0]
+        forms = [affine(stop) for stop in stops]
+        steps = [f - forms[0] for f in forms if f is not None and forms[0] is not None]
+        if len(steps) == len(stops) and all(step.is_const for step in steps):
+            return stops[min(range(len(stops)), key=lambda k: steps[k].const)]
         seen = {self.seen_extent(stop) for stop in stops}
         if len(seen) == 1 and None not in seen:
             for other in stops[1:]:

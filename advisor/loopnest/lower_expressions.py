@@ -9,6 +9,7 @@ from itertools import product
 from . import typing_rules as typing
 from .bindings import Binding, Given, Gone, Private, Stop, Table, View
 from .ir import (
+    CHAR,
     PY_BOOL,
     PY_INT,
     Binary,
@@ -24,7 +25,8 @@ from .ir import (
     Unary,
     Var,
 )
-from .lower_arrays import ArrayLowering
+from .lower_text import TextLowering, negated
+from .text import Text
 
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -56,7 +58,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 }
 
 
-class ExpressionLowering(ArrayLowering):
+class ExpressionLowering(TextLowering):
     """Operators, comparisons, conditions."""
 
     def expr(self, node: ast.expr) -> Expr:
@@ -89,7 +91,9 @@ class ExpressionLowering(ArrayLowering):
                 )
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 raise Stop("a comprehension inside the loop", line, "write it as a loop")
-            case ast.Constant(value=str() | bytes()) | ast.JoinedStr():
+            case ast.Constant(value=str() as text):
+                return Text(CHAR, line, text)
+            case ast.Constant(value=bytes()) | ast.JoinedStr():
                 raise Stop("text inside the loop", line)
             case ast.Tuple() | ast.List() | ast.Dict() | ast.Set():
                 raise Stop(f"a {type(node).__name__.lower()} made inside the loop", line)
@@ -123,7 +127,7 @@ class ExpressionLowering(ArrayLowering):
                 kind = self.joined(types, text, line)
                 if entry:
                     info = self.observation.values.get(path)
-                    seen = typing.scalar_of(info) if info is not None else None
+                    seen = self.scalar_type(path, info) if info is not None else None
                     assert seen is not None
                     self.used_scalars[path] = seen
                 return self.spread(Var(kind, line, path), types)
@@ -262,11 +266,15 @@ class ExpressionLowering(ArrayLowering):
             kinds.add(kind)
         self.wide(left, "a compared value")
         self.wide(right, "a compared value")
+        self.ordered(op, left, right)
         found = self.joined(frozenset(kinds), "the comparison", line)
         return self.spread(Compare(found, line, op, left, right), frozenset(kinds))
 
     def membership(self, left: ast.expr, op: ast.cmpop, right: ast.expr, line: int) -> Expr:
         """``x in (1, 2)`` as comparisons; the constants hold no NaN, so identity is no matter."""
+        text = self.text_search(left, right, line)
+        if text is not None:
+            return negated(text) if isinstance(op, ast.NotIn) else text
         rows = self.table(right)
         if rows is None or any(isinstance(r, tuple) for r in rows.rows):
             raise Stop(f"search {ast.unparse(left)} in {ast.unparse(right)}", line)
@@ -296,13 +304,13 @@ class ExpressionLowering(ArrayLowering):
                 return Bool(PY_BOOL, node.lineno, name, tuple(parts))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return Unary(PY_BOOL, node.lineno, "not", self.test(operand))
-        return self.expr(node)
+        return self.tested(self.expr(node))
 
     def bool_value(self, node: ast.BoolOp) -> Expr:
         """``a or b`` as a value: one of the operands itself."""
         line = node.lineno
         values = [self.expr(node.values[0])]
-        values += [self.guarded(v) for v in node.values[1:]]
+        values = [self.tested(v) for v in (*values, *map(self.guarded, node.values[1:]))]
         types = frozenset(t for v in values for t in self.types_of(v))
         kind = self.joined(types, "the value of and/or", line)
         if all(v.type.kind is Kind.BOOL for v in values):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from ..model import ValueInfo
 from . import typing_rules as typing
 from .bindings import Gone, Stop, View
 from .ir import (
+    CHAR,
     PY_INT,
     Append,
     AppendRow,
@@ -52,7 +54,10 @@ class ListLowering(StatementLowering):
             if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
             if n.func.attr == "append"
         }
-        self.grows = frozenset(p for p in found if p is not None) - self.makes
+        self.strings = self.growing_strings(nodes)
+        self.replaced = self.replaced_lists(nodes)
+        grown = {p for p in found if p is not None} | self.strings | self.replaced
+        self.grows = frozenset(grown) - self.makes
         self.made: set[str] = set()
         self.filled: set[str] = set()
         self.rows: set[str] = set()
@@ -63,6 +68,40 @@ class ListLowering(StatementLowering):
         self.walked: list[str] = []
         """Grown lists with a loop over them under way."""
         self.presumed: set[str] = set()
+
+    def replaced_lists(self, nodes: Sequence[ast.AST]) -> frozenset[str]:
+        """Lists from before the loop that it only replaces by other lists."""
+        raise NotImplementedError
+
+    def growing_strings(self, nodes: list[ast.AST]) -> frozenset[str]:
+        """Local strings that the loop only adds to: ``out += ch``."""
+        added = [
+            n.target.id
+            for n in nodes
+            if isinstance(n, ast.AugAssign)
+            and isinstance(n.op, ast.Add)
+            and isinstance(n.target, ast.Name)
+        ]
+        used = [n.id for n in nodes if isinstance(n, ast.Name)]
+        return frozenset(
+            name
+            for name in added
+            if name in self.observation.values
+            and self.observation.values[name].kind == "str"
+            and added.count(name) == used.count(name)
+            and (name in self.local or self.frame.function is None)
+        )
+
+    def augmented(self, node: ast.AugAssign) -> list[Stmt]:
+        """``out += ch`` is a list of characters that grows; all else as before."""
+        if not (isinstance(node.target, ast.Name) and node.target.id in self.strings):
+            return super().augmented(node)
+        name = node.target.id
+        value = self.item(node.value)
+        if not self.frame.is_root or not isinstance(value, Expr) or value.type != CHAR:
+            raise Stop(f"other than a character is added to the string {name}", node.lineno)
+        self.appended.setdefault(name, set()).add(CHAR)
+        return [Append(node.lineno, node, name, self.put_in(name, value, node.lineno))]
 
     # ------------------------------------------------------------- making
     def assignment(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> list[Stmt]:

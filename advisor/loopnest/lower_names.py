@@ -8,6 +8,8 @@ from ..model import SiteObservation, Source, ValueInfo
 from . import typing_rules as typing
 from .bindings import Binding, Env, Frame, Stop, Table, View
 from .ir import (
+    CHAR,
+    PY_INT,
     Const,
     Expr,
     Kind,
@@ -17,14 +19,15 @@ from .ir import (
 )
 from .scope import dotted, module_of
 
-CONTAINERS = ("ndarray", "list", "tuple", "bytearray")
+CONTAINERS = ("ndarray", "list", "tuple", "bytearray", "bytes", "str")
 _EXACT = {
     "ndarray": "numpy.ndarray",
     "list": "builtins.list",
     "tuple": "builtins.tuple",
     "bytearray": "builtins.bytearray",
+    "bytes": "builtins.bytes",
+    "str": "builtins.str",
 }
-UINT8 = Scalar(Kind.INT)  # bytearray elements are read as Python ints
 
 
 class NameLowering:
@@ -161,10 +164,10 @@ class NameLowering:
             if constant is not None:
                 return constant
             raise Stop(f"{path} was not seen at the loop's entry", line)
-        if info.kind in CONTAINERS:
+        if info.kind in CONTAINERS and info.kind != "str":
             self.check_array(path, info, line)
             return View(path)
-        kind = typing.scalar_of(info)
+        kind = self.scalar_type(path, info)
         if kind is None:
             constant = self.module_constant(path, line)
             if constant is not None:
@@ -172,6 +175,10 @@ class NameLowering:
             raise Stop(f"{path} is {described(info)}, not a number or an array", line)
         self.used_scalars[path] = kind
         return Var(kind, line, path)
+
+    def scalar_type(self, path: str, info: ValueInfo) -> Scalar | None:
+        """The type of a value seen at entry, None if it is neither a number nor a short text."""
+        raise NotImplementedError
 
     def check_array(self, path: str, info: ValueInfo, line: int) -> None:
         """Refuse containers that are not plain regular arrays of numbers."""
@@ -188,8 +195,10 @@ class NameLowering:
         """Type of an element as the program reads it."""
         if info.kind == "ndarray":
             return typing.scalar_of_dtype(info.dtype) if info.ndim else None
-        if info.kind == "bytearray":
-            return UINT8
+        if info.kind in ("bytearray", "bytes"):
+            return PY_INT
+        if info.kind == "str":
+            return CHAR
         if not info.regular or info.element is None:
             return None
         return typing.scalar_of(info.element)

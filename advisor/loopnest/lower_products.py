@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from .bindings import Gone, Stop
 from .ir import Stmt
-from .lower_lists import ListLowering
+from .lower_rows import RowLowering
 from .scope import own_nodes
 
 
-class ProductLowering(ListLowering):
+class ProductLowering(RowLowering):
     """The one iterable that stands for several loops."""
 
     generated: dict[int, ast.stmt]

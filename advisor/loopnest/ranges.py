@@ -173,6 +173,8 @@ class Ranges(Evaluator):
     def _array_input(self, name: str) -> Interval:
         info = self.nest.arrays[name]
         room = of_type(info.element)
+        if info.container in ("str", "bytes"):
+            return info.interval  # every back end asks for it
         if self.observed is Observed.NOTHING:
             fill = info.allocation.fill if info.allocation is not None else None
             return room if fill is None else Interval(fill, fill)
@@ -182,6 +184,8 @@ class Ranges(Evaluator):
         info = self.nest.scalars[name]
         if isinstance(info.literal, int | float):
             return Interval(info.literal, info.literal)
+        if name in self.nest.text:
+            return info.interval
         if self.observed is Observed.NOTHING:
             room = of_type(info.type)
             return meet(room, Interval(0, None)) if info.equals else room

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 from ..model import Source
 
@@ -39,14 +41,36 @@ def literal(node: ast.expr) -> Literal | None:
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             inner = literal(operand)
             return None if inner is None or isinstance(inner, bool) else inner
-        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() as op, left=left, right=right):
+        case ast.BinOp(op=op, left=left, right=right):
             first, second = literal(left), literal(right)
-            if first is None or second is None:
+            function = _ARITHMETIC.get(type(op))
+            if first is None or second is None or function is None:
                 return None
-            if isinstance(op, ast.Add):
-                return first + second
-            return first - second if isinstance(op, ast.Sub) else first * second
+            if isinstance(op, ast.Pow) and not _is_small_power(first, second):
+                return None
+            try:
+                return function(first, second)
+            except ArithmeticError:
+                return None  # 1 / 0: the program raises there
     return None
+
+
+_ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Literal]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+
+
+def _is_small_power(base: Literal, exponent: Literal) -> bool:
+    """``2**31`` and ``0.5**2``: real, and computed at once."""
+    if isinstance(base, complex) or isinstance(exponent, complex):
+        return False
+    return abs(base) <= 10**9 and 0 <= exponent <= 64 and (base >= 0 or exponent % 1 == 0)
 
 
 def table(node: ast.expr) -> tuple[tuple[Literal, ...], ...] | tuple[Literal, ...] | None:
@@ -208,6 +232,13 @@ class Module:
                     found[name] = value
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                     found[name] = value
+                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if (
+                    len(names) == len(values)
+                ):
+                    # LOW, HIGH = -2.5, 2.5; a starred part would shift the others
+                    if not any(isinstance(part, ast.Starred) for part in (*names, *values)):
+                        pairs = zip(names, values, strict=True)
+                        found.update((n.id, v) for n, v in pairs if isinstance(n, ast.Name))
                 case _:
                     pass
         return found
@@ -218,10 +249,14 @@ class Module:
 
     def constant(self, name: str) -> Literal | None:
         """The number a global always has: bound once, at top level, from a literal."""
+        value = self.definition(name)
+        return None if value is None else literal(value)
+
+    def definition(self, name: str) -> ast.expr | None:
+        """The expression at top level that alone gives a global its value."""
         if self._stores.get(name) != 1 or self._dynamic:
             return None
-        value = self._top.get(name)
-        return None if value is None else literal(value)
+        return self._top.get(name)
 
     def constant_table(
         self, name: str

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..model import ValueInfo
 from .fold import BINARY, COMPARE, UNARY
-from .ir import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Kind, Scalar
+from .ir import CHAR, PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Kind, Scalar
 
 _KINDS = {"b": Kind.BOOL, "i": Kind.INT, "u": Kind.INT, "f": Kind.FLOAT, "c": Kind.COMPLEX}
 _PYTHON = {"bool": PY_BOOL, "int": PY_INT, "float": PY_FLOAT, "complex": PY_COMPLEX}
@@ -26,6 +26,7 @@ _SAMPLES: dict[Kind, Any] = {
     Kind.INT: 3,
     Kind.FLOAT: 0.75,  # inside the domain of asin, log, sqrt
     Kind.COMPLEX: 0.5 + 0.5j,
+    Kind.CHAR: "a",
 }
 _ORDER = (Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.COMPLEX)
 
@@ -78,6 +79,8 @@ def scalar_of(info: ValueInfo) -> Scalar | None:
         return scalar_of_dtype(info.dtype)
     if info.type_name not in (f"builtins.{info.kind}", info.kind):
         return None  # a subclass of int or float may overload every operator
+    if info.kind == "str" and info.shape in ((0,), (1,)):
+        return CHAR
     return _PYTHON.get(info.kind)
 
 
@@ -123,6 +126,8 @@ def binary_type(op: str, left: Scalar, right: Scalar) -> Scalar | None:
 @cache
 def compare_type(op: str, left: Scalar, right: Scalar) -> Scalar | None:
     """Type of a comparison: bool, or numpy.bool if a NumPy scalar takes part."""
+    if (left == CHAR) is not (right == CHAR):
+        return None  # never equal, and characters are numbers to the back ends
     return _result(lambda: COMPARE[op](sample(left), sample(right)))
 
 
@@ -130,6 +135,8 @@ def compare_type(op: str, left: Scalar, right: Scalar) -> Scalar | None:
 def call_type(function: str, args: tuple[Scalar, ...]) -> Scalar | None:
     """Type of a pure call; None if it is not known or does not take these arguments."""
     module, _, name = function.rpartition(".")
+    if CHAR in args and function not in ("min", "max"):
+        return None
     values = [sample(a) for a in args]
     if module == "math":
         if name in _UNKNOWN_MATH or not callable(getattr(math, name, None)):
@@ -198,6 +205,8 @@ def join(left: Scalar, right: Scalar) -> Scalar | None:
     """
     if left == right:
         return left
+    if CHAR in (left, right):
+        return None
     high, low = sorted((left, right), key=lambda s: (_ORDER.index(s.kind), not s.is_python))[::-1]
     wide = (None, "bool", "int64", "float64", "complex128")
     if high.dtype not in wide or low.dtype not in wide:

@@ -42,6 +42,7 @@ from .rewrites import (
     Mistake,
     Refusal,
     Region,
+    Restated,
 )
 from .verdicts import (
     Crashed,
@@ -84,6 +85,7 @@ __all__ = [
     "Refused",
     "Region",
     "Report",
+    "Restated",
     "RunEnd",
     "RunResult",
     "Site",

@@ -100,6 +100,9 @@ class ValueInfo:
     columns: tuple[tuple[str, str], ...] = ()
     """Pandas frames: label and dtype of each column. Empty where labels are no text, or not each
     of its own, and where columns differed between entries."""
+    members: tuple[tuple[str, ValueInfo], ...] = ()
+    """Elements of lists that are no numbers: what was seen of the attributes that all of them
+    have, or of each place of equally long tuples (``"0"``, ``"1"``), over the whole list."""
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,16 @@ class Exactness(StrEnum):
 
 
 @dataclass(frozen=True)
+class Restated:
+    """The first of two steps: a plainer text, which the second step rewrites."""
+
+    edits: tuple[Edit, ...]
+    """From the user's text to the plainer one."""
+    tests: tuple[str, ...] = ()
+    """Conditions of the ledger that this step rests on, as tested; all others are the second's."""
+
+
+@dataclass(frozen=True)
 class Match:
     """What a rule answers: a change of one file, and what its equality rests on."""
 
@@ -146,6 +156,8 @@ class Match:
     """Warnings of a library about the program's speed that do not come any more, as their cause
     is gone: how their line on standard error begins after the place, class included. Named in
     `differences`, too."""
+    restated: Restated | None = None
+    """Where the rewrite is made in two steps, the first; `edits` are both together."""
 
     @property
     def safe(self) -> bool:

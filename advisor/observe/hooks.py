@@ -1,15 +1,19 @@
 """What is recorded at the entry of sites, inside the script's process.
 
 A hook must never raise into the program, change it, or cost it much: an entry that is only
-counted takes about 0.1 microseconds, and looking as a whole about a tenth of the run.
+counted takes about 0.03 microseconds, and looking as a whole about a tenth of the run.
 """
 
 from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, repeat
+from operator import length_hint
 from time import perf_counter
 from typing import Any
 
@@ -23,7 +27,8 @@ from .sharing import quick_aliases
 from .values import numpy_of_program
 
 ALWAYS = 3
-"""The first entries are looked at whatever it costs."""
+"""The first entry is looked at whatever it costs, the next ones as long as all looking takes little
+of what the run is expected to take: describing a list of four million numbers takes 0.4 s."""
 EARLY = 30
 """Entries up to here are looked at as long as all looking takes little of the run: a function that
 is called five times, for a microsecond each, is seen with all its types."""
@@ -31,6 +36,8 @@ SHARE = 0.1
 """Share of the run that all looking together may take before full looks are left out."""
 LIGHT_SHARE = 0.02
 """Share of its time between two looks that a look at one site may take: sites are nested."""
+ENTRIES = 1 << 62
+"""More than any loop is entered."""
 MAX_SIGNATURES = 64
 """After so many changes of types and shapes a further change is no reason to look."""
 
@@ -59,6 +66,8 @@ class Recorder:
     """All sites of a run, what looking at them cost, and what went wrong."""
 
     user_files: frozenset[str]
+    expected: float = float("inf")
+    """Seconds the program takes by itself, where known."""
     started: float = field(default_factory=perf_counter)
     cost: float = 0.0
     forking: float = 0.0
@@ -81,6 +90,44 @@ class Recorder:
             site.stop()
 
 
+class Counter:
+    """Counts entries and says when to look, without running Python code: 0.03 microseconds.
+
+    ``due`` takes the next item of a chain: as many times False as entries are to pass, one True,
+    and False for ever. Where several threads enter a site at the moment of a look, it may come to
+    the last part, and the site is looked at no more.
+    """
+
+    def __init__(self) -> None:
+        self.before = 0
+        self.last = repeat(False, ENTRIES)
+        self.parts: deque[Iterable[bool]] = deque()
+        self.due: Callable[[], bool] = partial(next, chain.from_iterable(_taken(self.parts)))
+        self._arrange(1)
+
+    def wait(self, stride: int) -> None:
+        """Be due again after so many entries; called when ``due`` was True."""
+        self.before = self.entries() - (ENTRIES - length_hint(self.last))
+        self._arrange(stride)
+
+    def _arrange(self, stride: int) -> None:
+        self.size = min(stride, ENTRIES)
+        self.passing = repeat(False, self.size - 1)
+        self.once = iter((True,))
+        self.parts.clear()
+        self.parts.extend((self.passing, self.once, self.last))
+
+    def entries(self) -> int:
+        """How often ``due`` was called."""
+        left = length_hint(self.passing) + length_hint(self.once)
+        return self.before + self.size - left + ENTRIES - length_hint(self.last)
+
+
+def _taken(parts: deque[Iterable[bool]]) -> Iterator[Iterable[bool]]:
+    """The parts as they are needed; the last one is never exhausted."""
+    return iter(parts.popleft, None)
+
+
 class _Counted:
     """A site that counts its entries, and looks at some."""
 
@@ -89,29 +136,28 @@ class _Counted:
         self.recorder = recorder
         self.holder = holder
         self.last_entry, self.last_end = 0, perf_counter()
-        self.entries: Callable[[], int] = lambda: 0
-        self.stop: Callable[[], None] = lambda: None
+        self.counter = Counter()
+        self.stopped = False
 
     def hooks(self) -> LoopHooks:
         """The pair that goes into the program."""
-        entry, due_at = 0, 1
-
-        def due() -> bool:
-            nonlocal entry
-            entry += 1
-            return entry >= due_at
 
         def look() -> None:
-            nonlocal due_at
-            due_at = entry + self.guarded_look(sys._getframe(1), entry)
+            entry = self.counter.entries()
+            stride = 1 << 62
+            if not self.stopped:
+                stride = self.guarded_look(sys._getframe(1), entry)
+            self.counter.wait(stride)
 
-        def stop() -> None:
-            nonlocal due_at
-            due_at = 1 << 62
+        return LoopHooks(self.counter.due, look)
 
-        self.entries = lambda: entry
-        self.stop = stop
-        return LoopHooks(due, look)
+    def entries(self) -> int:
+        """How often the site was entered."""
+        return self.counter.entries()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self.stopped = True
 
     def guarded_look(self, frame: types.FrameType, entry: int) -> int:
         """Look, and say after how many entries to look again."""
@@ -170,7 +216,7 @@ class LoopSite(_Counted):
         key, shapes = self._light(found)
         signature = key, shapes
         is_new = signature not in self.signatures and len(self.signatures) < MAX_SIGNATURES
-        if entry <= ALWAYS or ((is_new or entry >= self.next_full) and self._affordable()):
+        if self._is_early(entry) or ((is_new or entry >= self.next_full) and self._affordable()):
             self.signatures.add(signature)
             self.next_full = max(self.next_full, 2 * entry)
             self._full(key, found, frame)
@@ -181,6 +227,10 @@ class LoopSite(_Counted):
             begin = perf_counter()
             if self.holder.consider_statement(entry, frame, found):
                 self.recorder.forking += perf_counter() - begin
+
+    def _is_early(self, entry: int) -> bool:
+        bound = SHARE * self.recorder.expected
+        return entry == 1 or (entry <= ALWAYS and self.recorder.cost + self.full_cost <= bound)
 
     def _affordable(self) -> bool:
         return self.recorder.cost + self.full_cost <= SHARE * self.recorder.elapsed()

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from ..rowcalls import as_loop, is_row_call
 from .plan import FilePlan, SitePlan
 
 MODULE = "<module>"
@@ -46,6 +47,8 @@ class LoopHooks:
 class TimeHooks:
     """Switch line timing on and off; ``adopt`` takes the code object and gives it back padded."""
 
+    wanted: Hook
+    """Whether the other two are to be called: cheap, as it is asked at every call."""
     enter: Hook
     leave: Hook
     adopt: Callable[[types.CodeType], types.CodeType]
@@ -231,6 +234,22 @@ class _Instrumenter(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:
         return self._loop(node)
 
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Statements that go over rows inside pandas are looked at as loops are."""
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                setattr(node, name, [part for s in block for part in self._row_call(s)])
+        return super().generic_visit(node)
+
+    def _row_call(self, node: ast.stmt) -> list[ast.stmt]:
+        scope = self.scopes[-1]
+        site = self.loops.get((scope.qualname, node.lineno)) if is_row_call(node) else None
+        if site is None or scope.compiled or scope.looks_at_itself:
+            return [node]
+        hooks = self.makers.site(site, as_loop(node))
+        return [node] if hooks is None else [self._look(hooks, scope.hook_line), node]
+
     def _loop(self, node: ast.For | ast.While) -> ast.AST | list[ast.stmt]:
         scope = self.scopes[-1]
         if scope.compiled:
@@ -262,13 +281,16 @@ class _Instrumenter(ast.NodeTransformer):
         return _placed(ast.Call(mark, [], []), line)
 
     def _look(self, hooks: LoopHooks, line: int) -> ast.stmt:
-        """``due() and look()``"""
-        test = ast.BoolOp(ast.And(), [self._call(hooks.due, line), self._call(hooks.look, line)])
+        return self._both(hooks.due, hooks.look, line)
+
+    def _both(self, first: Hook, second: Hook, line: int) -> ast.stmt:
+        """``first() and second()``"""
+        test = ast.BoolOp(ast.And(), [self._call(first, line), self._call(second, line)])
         return _placed(ast.Expr(_placed(test, line)), line)
 
     def _timed(self, timer: TimeHooks, body: list[ast.stmt], line: int) -> list[ast.stmt]:
-        enter = _placed(ast.Expr(self._call(timer.enter, line)), line)
-        leave = _placed(ast.Expr(self._call(timer.leave, line)), line)
+        enter = self._both(timer.wanted, timer.enter, line)
+        leave = self._both(timer.wanted, timer.leave, line)
         return [enter, _placed(ast.Try(body, [], [], [leave]), line)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +29,9 @@ from .session import STATES
 from .userfiles import user_files
 
 GRACE = 3.0
-"""Seconds beyond its own limit after which the run is stopped from outside: it may be waiting."""
+WRITING, WRITING_SHARE = 0.5, 0.15
+"""Beyond its limit the run has so many seconds, and such a part of the limit, for its records, at
+most ``GRACE`` together; then it is stopped from outside, as it may be waiting."""
 WHOLE = 5.0
 """Times the budget where line timing alone has to say which functions are hot."""
 
@@ -78,6 +81,9 @@ def observe_lines(
 
     Raises nothing of the program's: however it ends, the result says so.
     """
+    if limit is not None and limit <= 0.0:
+        note = "no time was left for an instrumented run"
+        return LinesResult((), {}, partial=True, notes=(note,), ended=Stopped(0.0))
     out = box.own / "lines.json"
     out.unlink(missing_ok=True)
     plan = make_plan(box, target, sites, functions, budget, limit, out, expected)
@@ -88,7 +94,7 @@ def observe_lines(
     result = box.run(
         [target.python, str(runner), str(config)],
         env=env,
-        limit=None if limit is None else limit + GRACE,
+        limit=None if limit is None else limit + min(GRACE, WRITING + WRITING_SHARE * limit),
         stdin=stdin,
     )
     found = read_records(box, out, result.end, limit)
@@ -139,6 +145,7 @@ def make_plan(
         limit=limit,
         out=str(out),
         expected=expected,
+        started=time.monotonic(),
         argv0=box.script(),
     )
 

@@ -131,7 +131,7 @@ class LineTimers:
         self.timers.append(timer)
         if self.started:
             self._arm()
-        enter, leave = self._hooks(timer)
+        wanted, enter, leave = self._hooks(timer)
 
         def adopt(code: types.CodeType) -> types.CodeType:
             cells = tuple(types.CellType() for _ in code.co_freevars)
@@ -140,35 +140,41 @@ class LineTimers:
             timer.code = carrier.__code__
             return timer.code
 
-        return TimeHooks(enter, leave, adopt)
+        return TimeHooks(wanted, enter, leave, adopt)
 
-    def _hooks(self, timer: FunctionTimer) -> tuple[Callable[[], None], Callable[[], None]]:
-        on = True
+    def _hooks(
+        self, timer: FunctionTimer
+    ) -> tuple[Callable[[], bool], Callable[[], None], Callable[[], None]]:
+        """Whether timing is on, what to do at a call's start, and at its end."""
+        on = bytearray(b"y")  # asked by a method of its own: a third of what Python code takes
         main = self.main
         enable, disable = timer.profiler.enable_by_count, timer.profiler.disable_by_count
 
         def set_on(value: bool) -> None:
-            nonlocal on
-            on = value
+            on[:] = b"y" if value else b""
 
         def enter() -> None:
-            if on and get_ident() == main:
+            if get_ident() == main:
                 enable()
 
         def leave() -> None:
-            if on and get_ident() == main:
+            if get_ident() == main:
                 disable()
 
         def enter_loop() -> None:
             timer.depth += 1
-            enter()
+            if on:
+                enter()
 
         def leave_loop() -> None:
             timer.depth -= 1
-            leave()
+            if on:
+                leave()
 
         timer.set_on = set_on
-        return (enter_loop, leave_loop) if timer.qualname == MODULE else (enter, leave)
+        if timer.qualname == MODULE:
+            return lambda: True, enter_loop, leave_loop
+        return on.isalpha, enter, leave
 
     # -------------------------------------------------------------- tick
     def start(self) -> None:

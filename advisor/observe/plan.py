@@ -47,6 +47,9 @@ class RunPlan:
     """The file that takes the records."""
     expected: float | None = None
     """CPU seconds the program takes by itself, where known."""
+    started: float | None = None
+    """Monotonic clock when the run was asked for: the limit counts from there; None: from its own
+    first line."""
     argv0: str | None = None
     """``sys.argv[0]`` of a script, where that is not its path."""
 

@@ -24,6 +24,8 @@ def value_to_json(info: ValueInfo) -> dict[str, Any]:
             value = value_to_json(value)
         elif isinstance(value, Path):
             value = str(value)
+        elif name == "members":
+            value = [[member, value_to_json(seen)] for member, seen in value]
         data[name] = value
     return data
 
@@ -34,6 +36,10 @@ def value_from_json(data: Mapping[str, Any]) -> ValueInfo:
     for name in _TUPLES:
         if fields.get(name) is not None:
             fields[name] = tuple(fields[name])
+    if fields.get("columns") is not None:
+        fields["columns"] = tuple((label, dtype) for label, dtype in fields["columns"])
+    if fields.get("members") is not None:
+        fields["members"] = tuple((name, value_from_json(seen)) for name, seen in fields["members"])
     if fields.get("element") is not None:
         fields["element"] = value_from_json(fields["element"])
     if fields.get("target_file") is not None:

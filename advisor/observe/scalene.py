@@ -31,7 +31,9 @@ WANTED_SAMPLES = 60
 """Enough for shares within some 6 points; the line profiler refines them."""
 
 GRACE = 8.0
-"""Seconds to write the profile after the interrupt at the limit."""
+WRITING = 0.3
+"""At the end of its limit the run is interrupted, to write the profile: so many seconds at most,
+and such a part of the limit."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def profile(
     """Profile the program in the sandbox, CPU only.
 
     Args:
-        limit: seconds after which the run is interrupted and what was sampled is used.
+        limit: seconds for all of it; the run is interrupted in time to use what was sampled.
         stdin: recorded standard input.
         bare_wall: wall time of the real run; sets the sampling interval for short programs.
 
@@ -87,14 +89,15 @@ def profile(
         left = None if limit is None else limit - (time.monotonic() - began)
         if left is not None and left <= 0:
             break
+        writing = GRACE if left is None else min(GRACE, WRITING * left)
         result = box.run(
             _command(box, target, outfile, interval),
             # Without this scalene starts itself a second time to set it.
             env={"SCALENE_ALLOCATION_SAMPLING_WINDOW": "1048576", "NO_COLOR": "1"},
-            limit=left,
+            limit=None if left is None else left - writing,
             stdin=stdin,
             stop_signal=signal.SIGINT,
-            grace=GRACE,
+            grace=writing,
         )
         # scalene keeps its locks in /tmp, whatever TMPDIR says; that is not the program's doing.
         box.escapes = [path for path in box.escapes if not path.name.startswith("scalene-")]

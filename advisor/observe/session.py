@@ -39,8 +39,10 @@ class Session:
         self.pid = os.getpid()
         self.written = False
         self.files = {os.path.realpath(file.path): file for file in plan.files}
-        self.recorder = Recorder(user_files=frozenset(plan.user_files))
-        deadline = None if plan.limit is None else time.monotonic() + plan.limit
+        expected = plan.expected or float("inf")
+        self.recorder = Recorder(user_files=frozenset(plan.user_files), expected=expected)
+        started = time.monotonic() if plan.started is None else plan.started
+        deadline = None if plan.limit is None else started + plan.limit
         self.timers = LineTimers(plan.budget, deadline, self._expired, plan.expected)
         address = os.environ.pop(STATES, None)
         self.holders = (

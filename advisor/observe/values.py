@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ..model import ValueInfo
+from .frames import columns_of, is_frame
+from .members import attributes_of, entries_of, places_of
 
 MAX_ARRAY = 50_000_000
 """Elements of an ndarray up to which minimum and maximum are taken (about 50 ms for float64)."""
@@ -63,9 +65,12 @@ def describe(value: object) -> ValueInfo:
     if kind is list or kind is tuple:
         assert isinstance(value, list | tuple)
         return _sequence(value)
-    if kind is bytearray:
-        assert isinstance(value, bytearray)
-        return _bytearray(value)
+    if kind is bytearray or kind is bytes:
+        assert isinstance(value, bytearray | bytes)
+        return _bytes(value)
+    if kind is dict:
+        assert isinstance(value, dict)
+        return ValueInfo("object", type_name(dict), members=entries_of(value, _sequence))
     numpy = numpy_of_program()
     if numpy is not None:
         if kind is numpy.ndarray:
@@ -84,7 +89,29 @@ def _scalar(value: object, kind: str) -> ValueInfo:
         if value != value:
             return ValueInfo(kind, name, has_nan=True)
         return ValueInfo(kind, name, minimum=value, maximum=value, constant=True)
+    if isinstance(value, str):
+        return _text(value)
     return ValueInfo(kind, name)
+
+
+def _text(text: str) -> ValueInfo:
+    """A string, with its length; of its characters only whether all are ASCII, which costs nothing.
+
+    The character itself is not kept: reports would show the user's text.
+    """
+    shape = (len(text),)
+    top = 127 if text.isascii() else sys.maxunicode
+    return ValueInfo(
+        kind="str",
+        type_name="builtins.str",
+        ndim=1,
+        shape=shape,
+        min_shape=shape,
+        max_shape=shape,
+        writeable=False,
+        minimum=0,
+        maximum=top,
+    )
 
 
 def _array(array: Any, numpy: Any) -> ValueInfo:
@@ -153,16 +180,18 @@ def _numpy_scalar(value: Any, numpy: Any) -> ValueInfo:
     return ValueInfo("object", name, dtype=dtype)
 
 
-def _bytearray(value: bytearray) -> ValueInfo:
+def _bytes(value: bytearray | bytes) -> ValueInfo:
     shape = (len(value),)
+    kind = "bytearray" if type(value) is bytearray else "bytes"
     return ValueInfo(
-        kind="bytearray",
-        type_name="builtins.bytearray",
+        kind=kind,
+        type_name=f"builtins.{kind}",
         ndim=1,
         shape=shape,
         min_shape=shape,
         max_shape=shape,
         c_contiguous=True,
+        writeable=kind == "bytearray",
         minimum=min(value) if value else None,
         maximum=max(value) if value else None,
         element=ValueInfo("int", "builtins.int"),
@@ -179,6 +208,7 @@ def _sequence(value: list[Any] | tuple[Any, ...]) -> ValueInfo:
     extents: list[int | None] = [len(value)]
     regular = True
     level: Iterable[Any] = value
+    rows: list[Any] = []
     count = len(value)
     while count and len(extents) < MAX_DEPTH and count <= MAX_LIST_TYPES:
         kinds = set(map(type, level))
@@ -192,7 +222,7 @@ def _sequence(value: list[Any] | tuple[Any, ...]) -> ValueInfo:
         if count > MAX_LIST_TYPES:
             break
         level = list(chain.from_iterable(rows))
-    element = _elements(level, count) if count <= MAX_LIST_TYPES else _UNKNOWN
+    element = _elements(level, count, rows) if count <= MAX_LIST_TYPES else _UNKNOWN
     shape = tuple(extents)
     known = tuple(n if n is not None else 0 for n in shape)
     return ValueInfo(
@@ -215,13 +245,14 @@ _UNKNOWN = ValueInfo("object", "unknown")
 """Elements that nobody looked at."""
 
 
-def _elements(level: Iterable[Any], count: int) -> ValueInfo | None:
-    """The merged info of the innermost elements; None if there are none."""
+def _elements(level: Iterable[Any], count: int, rows: list[Any]) -> ValueInfo | None:
+    """The merged info of the innermost elements, which are in ``rows``; None if there are none."""
     if not count:
         return None
     kinds = set(map(type, level))
     if len(kinds) > 1:
-        return ValueInfo("mixed", " | ".join(sorted(type_name(k) for k in kinds)))
+        names = " | ".join(sorted(type_name(k) for k in kinds))
+        return ValueInfo("mixed", names, members=places_of(rows, _sequence))
     (kind,) = kinds
     if kind not in _PLAIN_TYPES:
         numpy = numpy_of_program()
@@ -229,12 +260,14 @@ def _elements(level: Iterable[Any], count: int) -> ValueInfo | None:
             return _generic_elements(level, count)
         if numpy is not None and kind is numpy.ndarray:
             return ValueInfo("ndarray", "numpy.ndarray")
-        return ValueInfo("object", type_name(kind))
+        members = attributes_of(list(level), _sequence)
+        return ValueInfo("object", type_name(kind), members=members)
     info = ValueInfo(_SCALARS[kind], type_name(kind))
     if kind not in (int, float, bool) or count > MAX_LIST_RANGE:
         return info
     numbers: list[Any] = list(level)
-    has_nan = kind is float and any(map(math.isnan, numbers))
+    # One sum tells at a fifth of the cost, except where infinities cancel to a NaN of their own.
+    has_nan = kind is float and math.isnan(sum(numbers)) and any(map(math.isnan, numbers))
     if has_nan:
         numbers = [x for x in numbers if x == x]
     if not numbers:
@@ -300,6 +333,8 @@ def _named(value: object) -> ValueInfo:
     if numpy is not None and type_name(kind) == "numpy._ArrayFunctionDispatcher":
         target = f"{value.__module__}.{value.__name__}"  # type: ignore[attr-defined]
         return ValueInfo("function", type_name(kind), target=target)
+    if is_frame(value):
+        return ValueInfo("object", type_name(kind), columns=columns_of(value))
     return ValueInfo("object", type_name(kind))
 
 
@@ -336,7 +371,7 @@ def merge(a: ValueInfo, b: ValueInfo) -> ValueInfo:
         return a
     if not _same_type(a, b):
         names = sorted({*a.type_name.split(" | "), *b.type_name.split(" | ")})
-        return ValueInfo("mixed", " | ".join(names))
+        return ValueInfo("mixed", " | ".join(names), members=_merge_members(a, b))
     element = _merge_elements(a.element, b.element)
     low, high, has_nan, constant = _merge_range(a, b)
     shape, low_shape, high_shape = _merge_shapes(a, b)
@@ -359,7 +394,14 @@ def merge(a: ValueInfo, b: ValueInfo) -> ValueInfo:
         target=a.target,
         target_file=a.target_file,
         target_line=a.target_line,
+        members=_merge_members(a, b),
     )
+
+
+def _merge_members(a: ValueInfo, b: ValueInfo) -> tuple[tuple[str, ValueInfo], ...]:
+    """Members that both have."""
+    other = dict(b.members)
+    return tuple((name, merge(info, other[name])) for name, info in a.members if name in other)
 
 
 def _is_empty(info: ValueInfo) -> bool:
@@ -382,6 +424,10 @@ def same_kind(a: ValueInfo, b: ValueInfo) -> bool:
     An empty list goes with every list. A ragged list or one with shared rows is of another kind
     than a regular one: code for the one does not serve the other.
     """
+    if a.members and b.members and a.type_name == b.type_name:
+        return [n for n, _ in a.members] == [n for n, _ in b.members] and all(
+            same_kind(one, other) for (_, one), (_, other) in zip(a.members, b.members, strict=True)
+        )
     if not _same_type(a, b) or "mixed" in (a.kind, b.kind):
         return False
     if _is_empty(a) or _is_empty(b):

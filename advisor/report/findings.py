@@ -47,19 +47,7 @@ def finding_view(number: int, finding: Finding, report: Report, verbose: bool) -
         parts += [Text(heading, style="bold"), _trials(others, verbose)]
     if (other := turn(finding, report.runs)) is not None:
         parts.append(paragraph(words.turned(other, other.trial.candidate.rule)))
-    if _gpu_lost(finding):
-        sweep = words.command(report.target, "crossover")
-        parts.append(paragraph(f"From which problem size on a GPU pays: {sweep}"))
     return Group(*parts, Text())
-
-
-def _gpu_lost(finding: Finding) -> bool:
-    """A rewrite for a GPU is right, and another one is better at this size."""
-    return any(
-        trial.candidate.match.needs & {"cupy", "cuda"}
-        and isinstance(trial.region_verdict, Verified | NotFaster)
-        for trial in finding.others
-    )
 
 
 def _bound(finding: Finding) -> str:

@@ -15,6 +15,8 @@ from typing import Any
 
 from ..diff import unified_diff
 from ..model import Match, Refusal, Region, Report, Site, SiteObservation, Source, Verified
+from ..roofline.outlook import Outlook, outlooks
+from ..rowcalls import as_loop
 from .codec import (
     FormatError,
     Json,
@@ -36,14 +38,15 @@ _AST_FIELDS = frozenset({"source", "loop", "function", "nest", "functions", "gpu
 def to_json(report: Report) -> dict[str, Any]:
     """The report as JSON values, for ``json.dump``; no NaN, no infinity, no bytes.
 
-    ``"patch"`` is the whole change as a unified diff; it and other derived entries (a region's
-    ``lines`` and ``max_speedup``, a match's ``safe``, a verdict's ``break_even``) are not read
-    back.
+    ``"patch"`` is the whole change as a unified diff, ``"gpu_outlook"`` what the roofline model
+    says of each rewrite for a GPU; they and other derived entries (a region's ``lines`` and
+    ``max_speedup``, a match's ``safe``, a verdict's ``break_even``) are not read back.
     """
     body = encode_fields(report, _specials(report.sources))
     assert isinstance(body, dict)
     patch = unified_diff(report.sources, report.patched, report.target.cwd)
-    return {"schema_version": SCHEMA_VERSION} | body | {"patch": patch}
+    gpu = [_outlook(outlook) for outlook in outlooks(report)]
+    return {"schema_version": SCHEMA_VERSION} | body | {"patch": patch, "gpu_outlook": gpu}
 
 
 def from_json(data: Mapping[str, Any]) -> Report:
@@ -66,14 +69,49 @@ def schema() -> dict[str, Any]:
     body["properties"] = (
         {"schema_version": {"const": SCHEMA_VERSION}}
         | body["properties"]
-        | {"patch": {"type": "string"}}
+        | {"patch": {"type": "string"}, "gpu_outlook": _outlooks_schema()}
     )
-    body["required"] = ["schema_version", *body["required"], "patch"]
+    body["required"] = ["schema_version", *body["required"], "patch", "gpu_outlook"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "gpuadvise report",
         **body,
         "$defs": dict(sorted(schemas.definitions.items())),
+    }
+
+
+# ------------------------------------------------------ rewrites for a GPU
+def _outlook(outlook: Outlook) -> Json:
+    predicted = outlook.prediction
+    return {
+        "candidate": outlook.trial.candidate.id,
+        "measured_seconds": outlook.measured,
+        "predicted_seconds": None if predicted is None else predicted.seconds,
+        "work_seconds": None if predicted is None else predicted.work,
+        "launch_seconds": None if predicted is None else predicted.launches,
+        "copy_seconds": None if predicted is None else predicted.copies,
+        "device": None if predicted is None else predicted.roof.device,
+        "best_on_cpu": None if outlook.rival is None else outlook.rival.name,
+        "best_on_cpu_seconds": None if outlook.rival is None else outlook.rival.seconds,
+        "gain_at_most": outlook.gain,
+        "why_not": outlook.why,
+    }
+
+
+def _outlooks_schema() -> dict[str, Any]:
+    number = {"anyOf": [{"type": "number"}, {"type": "null"}]}
+    text = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    seconds = ("measured", "predicted", "work", "launch", "copy", "best_on_cpu")
+    properties: dict[str, Any] = {"candidate": {"type": "string"}}
+    properties |= {f"{name}_seconds": number for name in seconds}
+    properties |= {"device": text, "best_on_cpu": text, "gain_at_most": number}
+    properties |= {"why_not": {"type": "string"}}
+    entry = {"type": "object", "properties": properties, "required": list(properties)}
+    return {
+        "type": "array",
+        "items": entry,
+        "description": "the roofline model's floor for each rewrite for a GPU; seconds of one "
+        "entry of the loop",
     }
 
 
@@ -151,7 +189,7 @@ def _decode_region(data: Any, sources: Mapping[Path, Source]) -> Region:
         site = decode(data["site"], Site, {}, "site")
         observation = decode(data["observation"], SiteObservation | None, {}, "observation")
         source = sources[site.file]
-        loop = _node_at(source, tuple(data["loop"]), ast.For | ast.While)
+        loop = _loop_at(source, tuple(data["loop"]))
         line = data["function_line"]
         function = None if line is None else _node_at(source, (line, None), ast.FunctionDef)
         functions = {
@@ -175,6 +213,12 @@ def _decode_region(data: Any, sources: Mapping[Path, Source]) -> Region:
     region = decode_fields(data, Region, {}, "region", given)
     assert isinstance(region, Region)
     return region
+
+
+def _loop_at(source: Source, place: tuple[int, int | None]) -> ast.For | ast.While:
+    node = _node_at(source, place, ast.For | ast.While | ast.stmt)
+    assert isinstance(node, ast.stmt)
+    return node if isinstance(node, ast.For | ast.While) else as_loop(node)
 
 
 def _lowered(

@@ -14,6 +14,7 @@ from . import words
 from .findings import finding_view, refused_view
 from .gpu import advice_view, gpu_view
 from .layout import Hanging, bullet, labelled, paragraph
+from .outlook import outlook_view
 from .profile import ASCII, Glyphs, profile_view
 
 
@@ -125,6 +126,10 @@ def _sections(report: Report, console: Console, verbose: bool) -> Iterator[Rende
         yield _heading("What was tried")
         for number, finding in enumerate(report.findings, start=1):
             yield finding_view(number, finding, report, verbose)
+    if outlook := list(outlook_view(report)):
+        yield _heading("Where a GPU may pay")
+        yield from outlook
+        yield Text()
     if report.gpu is not None:
         yield _heading("On the GPU")
         yield from gpu_view(report, report.gpu)

@@ -114,13 +114,13 @@ def _spots(report: Report, region: Region, work: Work, ceilings: Ceilings) -> It
             if not isinstance(verdict, Verified | NotFaster) or not verdict.speedup.candidate:
                 continue
             kind = kind_of(trial.candidate)
-            roof = _roof(kind, ceilings)
+            roof = roof_for(kind, ceilings)
             if roof is not None:
                 label = f"{trial.candidate.rule} ({kind})"
                 yield Spot(label, median(verdict.speedup.candidate), work, roof)
 
 
-def _roof(kind: Kind, ceilings: Ceilings) -> Roof | None:
+def roof_for(kind: Kind, ceilings: Ceilings) -> Roof | None:
     """The roof that a version is held against."""
     cores = [roof for roof in ceilings.roofs if roof.device.endswith(("core", "cores"))]
     if kind.gpu:

@@ -82,18 +82,33 @@ Known = Mapping[str, float]
 
 def work_of(nest: Nest) -> Work | Refusal:
     """The work of one entry, or why it cannot be told beforehand."""
-    known = {
-        name: float(scalar.interval.low)
-        for name, scalar in nest.scalars.items()
-        if scalar.interval.low is not None and scalar.interval.low == scalar.interval.high
-    }
     try:
-        counted = _statement(nest.root, known, nest)
+        counted = _statement(nest.root, _constants(nest), nest)
         moved = sum(_bytes(nest, name) for name in nest.arrays)
     except Unknown as reason:
         return Refusal(str(reason))
     wide = any(_wide(scalar.dtype) for scalar in _types(nest))
     return replace(counted, bytes=moved, dtype="float64" if wide else "float32")
+
+
+def trips_of(loop: For, nest: Nest) -> float | None:
+    """How often a loop runs at each entry; None where what was observed does not say."""
+    known = _constants(nest)
+    start, stop = (_value(end, known, nest) for end in (loop.start, loop.stop))
+    return None if start is None or stop is None else _trips(start, stop, loop)
+
+
+def _trips(start: float, stop: float, loop: For) -> float:
+    return max(0.0, (stop - start) / loop.step)
+
+
+def _constants(nest: Nest) -> Known:
+    """Scalars that had one value in the whole run."""
+    return {
+        name: float(scalar.interval.low)
+        for name, scalar in nest.scalars.items()
+        if scalar.interval.low is not None and scalar.interval.low == scalar.interval.high
+    }
 
 
 def _types(nest: Nest) -> Sequence[Scalar]:
@@ -145,7 +160,7 @@ def _loop(loop: For, known: Known, nest: Nest) -> Work:
     start, stop = (_value(end, known, nest) for end in (loop.start, loop.stop))
     if start is None or stop is None:
         raise Unknown(f"how often the loop in line {loop.line} runs is not known beforehand")
-    trips = max(0.0, (stop - start) / loop.step)
+    trips = _trips(start, stop, loop)
     # A triangular loop, over range(i): its bound is taken at the mean of i, which is exact for one.
     middle = start + (trips - 1.0) / 2.0 * loop.step
     inside = _body(loop.body, {**known, loop.index: middle}, nest)

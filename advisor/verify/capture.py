@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from .describe import attributes, code_digest, only_attributes, qualified, slots, special
+from .describe_frames import frame_node
 
 __all__ = ["Capture", "TooLarge", "parse", "qualified", "read", "slots", "take", "write"]
 
@@ -167,6 +168,8 @@ class _Encoder:
             return self._array(thing)
         if np is not None and issubclass(kind, np.void):
             return {**self._array(np.asarray(thing)), "t": "record", "cls": qualified(kind)}
+        if (frame := frame_node(thing, self.value)) is not None:
+            return {**frame, "cls": qualified(kind)}
         if self._plain(kind):
             return {"t": "object", "cls": qualified(kind), **self._attributes(thing)}
         known = self._container(thing, kind) or special(thing, self.value, final=self._final)

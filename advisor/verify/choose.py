@@ -21,7 +21,6 @@ from ..model import (
     Mismatch,
     Refusal,
     Refused,
-    Region,
     Trial,
     Unavailable,
     Verdict,
@@ -41,6 +40,9 @@ SECOND_CHANCE = 1.5
 """The second is run only if its predicted time is within this factor of the first's,"""
 START_UP = 0.5
 """or within these seconds: predictions do not know what importing costs in a fresh process."""
+CALL = 5e-6
+"""Seconds that entering a rewritten loop takes, its tests included: a loop that takes as long in
+Python, such as that of a helper called a million times, gains little and comes after its caller."""
 COMPILER = 0.5
 """Seconds that importing numba and one compilation take at the very least, in every run of a
 script: 0.65 s were measured, 0.5 s are allowed for a faster machine."""
@@ -111,7 +113,8 @@ class _Choice:
             not overlap(one.region, other.region) for one, other in combinations(admitted, 2)
         )
         # A time loop replayed as a whole costs a bare run, the step it calls a hundredth of it.
-        grouped.sort(key=lambda place: -self._promise(place[0].region))
+        bare, replay = self.trying.bare_wall, self.trying.replay
+        grouped.sort(key=lambda p: -promise(p[0].region.share, replay(p[0].region), bare))
         for place in grouped:
             race: list[Trial] = []
             for candidate in place:
@@ -176,10 +179,6 @@ class _Choice:
         reason = f"equal only if {words}, which is not proved; --unsafe tries it all the same"
         self.refused.append(Refused(candidate.region, candidate.rule, Refusal(reason)))
         return False
-
-    def _promise(self, region: Region) -> float:
-        """What a place promises: its share, less for one that is slow to replay."""
-        return region.share - 0.5 * min(1.0, self.trying.replay(region) / self.trying.bare_wall)
 
     def _left_out(
         self, candidate: Candidate, before: Sequence[Trial], elsewhere: Sequence[Trial]
@@ -248,6 +247,15 @@ class _Choice:
             return True
         best = min(t.predicted_script_seconds or float("inf") for t in passed)
         return mine is not None and mine <= best * SECOND_CHANCE + START_UP
+
+
+def promise(share: float, replay: float, bare_wall: float) -> float:
+    """What a place promises: the share it can gain, less for one that is slow to replay.
+
+    ``replay``: seconds of one entry of its loop.
+    """
+    gain = share * max(0.0, 1.0 - CALL / max(replay, CALL))
+    return gain - 0.5 * min(1.0, replay / bare_wall)
 
 
 def places(candidates: Sequence[Candidate]) -> list[list[Candidate]]:

@@ -18,9 +18,23 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ..model import Condition
+from ..model import Condition, Match, Source
+from ..patch import apply_edits
 
 Block = Sequence[ast.stmt]
+
+
+def broken_step(source: Source, new: bytes, match: Match) -> str | None:
+    """`broken_promise` of a rewrite; of one in two steps, of each of them."""
+    old, ledger = source.data, match.ledger
+    if match.restated is not None:
+        middle = apply_edits(source, match.restated.edits)
+        first = [c for c in ledger if c.test and c.test in match.restated.tests]
+        broken = broken_promise(old, middle, first)
+        if broken is not None:
+            return broken
+        old, ledger = middle, tuple(c for c in ledger if c not in first)
+    return broken_promise(old, new, ledger)
 
 
 def broken_promise(old: bytes, new: bytes, ledger: Iterable[Condition]) -> str | None:

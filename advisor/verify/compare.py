@@ -337,7 +337,7 @@ class _Walk:
 
 
 _INTERCHANGEABLE = frozenset(
-    {"tuple", "plain", "function", "method", "reduced", "opaque", "reference"}
+    {"tuple", "plain", "function", "method", "reduced", "opaque", "reference", "index"}
 )
 """Kinds of nodes of which nobody can tell two equal ones from one."""
 _CODED = ("function", "generator")

@@ -59,7 +59,9 @@ class Order:
     """What the tool asks for."""
 
     limit: float
-    """Seconds for all runs."""
+    """Seconds after which no run is begun,"""
+    beyond: float
+    """and so many more after which none goes on."""
     each: float
     """Seconds of one run."""
     usual: float
@@ -83,6 +85,7 @@ class Order:
         wanted = fields["wanted"]
         return cls(
             limit=fields["limit"],
+            beyond=fields["beyond"],
             each=fields["each"],
             usual=fields["usual"],
             raised=fields["raised"],
@@ -111,6 +114,7 @@ class Replay:
         self.inputs, self.order, self.execute, self.capture = inputs, order, execute, capture
         self.scheme = Scheme(inputs)
         self.end = time.monotonic() + order.limit - spent
+        self.last = self.end + order.beyond
         self.runs: list[dict[str, Any]] = []
         self.base: Perturbation | None = order.base
         # Looked at once: no copy changes what the others share.
@@ -182,7 +186,7 @@ class Replay:
     def _one(self, what: Perturbation, limit: float) -> dict[str, Any]:
         start = os.lseek(self.capture, 0, os.SEEK_END)
         begin = time.monotonic()
-        answer = self._forked(what, min(limit, max(0.05, self.end - time.monotonic())))
+        answer = self._forked(what, min(limit, max(0.05, self.last - time.monotonic())))
         stop = os.lseek(self.capture, 0, os.SEEK_END)
         if answer["status"] != "done":
             os.ftruncate(self.capture, start)

@@ -26,8 +26,12 @@ EACH = 1.0
 SLOWER = 4.0
 PATIENCE = 2.0
 """A candidate that takes ``SLOWER`` times as long as the original and so many seconds more does
-not come to an end: one that compiles gets ``COMPILING`` seconds more."""
-COMPILING = 20.0
+not come to an end."""
+COMPILED_ANEW = 2.0
+"""A copy with arguments of another layout compiles once more: that may take so many times what the
+first call on the recorded input cost, on a machine that has become busy meanwhile."""
+LEAST = 0.2
+"""Seconds left below which a difference is not looked at a second time: it counts."""
 DIGESTS = "its content differs ("
 """So ``compare`` calls a difference of arrays of which only digests were kept."""
 DIRT, OTHER_DIRT = 0x5A, 0xA7
@@ -91,10 +95,12 @@ def order(
     dirt: int = DIRT,
     tests: Sequence[str] = (),
     base: Mapping[str, Any] | None = None,
+    beyond: float = 0.0,
 ) -> dict[str, Any]:
     """The request that ``perturb_replay.Order`` reads."""
     return {
         "limit": limit,
+        "beyond": beyond,
         "each": min(EACH, limit / 4),
         "usual": usual,
         "raised": raised,
@@ -156,11 +162,16 @@ class PerturbedReplay:
         exactness: Exactness,
         reduction_length: int,
         ignore: frozenset[str],
-        compiles: bool,
+        first_call: float = 0.0,
         tests: Sequence[str] = (),
+        reserve: float = 0.0,
     ) -> Perturbed:
-        """A candidate on all of them, within ``limit`` seconds; ``tests``: what its text tests."""
-        deadline = Deadline(limit)
+        """A candidate on all of them, within ``limit`` seconds; ``tests``: what its text tests.
+
+        ``first_call``: seconds that its first call took longer on the recorded input. ``reserve``:
+        seconds on top for a run that does not end, and for differences to be seen twice.
+        """
+        deadline, last = Deadline(limit), Deadline(limit + reserve)
         self._originals(SHARE * limit, tests)
         known = [run for run in self.known or () if _usable(run, exactness)]
         if not known:
@@ -171,7 +182,7 @@ class PerturbedReplay:
             length = reduction_length if exactness is Exactness.BITS else reduction_length * WIDER
             return compare(one, other, exactness=exactness, reduction_length=length, ignore=ignore)
 
-        trial = _Trial(self, changed, deadline, compared, compiles)
+        trial = _Trial(self, changed, deadline, last, compared, first_call)
         return trial.run(known)
 
     def _originals(self, limit: float, tests: Sequence[str]) -> None:
@@ -219,8 +230,11 @@ class _Trial:
     all: PerturbedReplay
     changed: Mapping[Path, bytes]
     deadline: Deadline
+    """No run is begun after it."""
+    last: Deadline
+    """No run goes on after it."""
     compared: Callable[[capture.Capture, capture.Capture], Comparison]
-    compiles: bool
+    first_call: float
 
     def run(self, known: Sequence[Run]) -> Perturbed:
         answers = self.candidate(known, self.deadline.remaining())
@@ -244,13 +258,19 @@ class _Trial:
 
     def candidate(self, known: Sequence[Run], limit: float) -> Runs:
         limits = [self.patience(run) for run in known]
-        wanted = [run.what for run in known]
-        request = order(limit, self.all.usual, raised=self.all.raised, wanted=wanted, limits=limits)
+        request = order(
+            limit,
+            self.all.usual,
+            raised=self.all.raised,
+            wanted=[run.what for run in known],
+            limits=limits,
+            beyond=max(0.0, min(max(limits), self.last.remaining() - limit)),
+        )
         return self.all.ask("candidate", self.changed, request, limit)
 
     def patience(self, original: Run) -> float:
         """Seconds after which the candidate does not come to an end."""
-        return SLOWER * original.seconds + PATIENCE + (COMPILING if self.compiles else 0.0)
+        return SLOWER * original.seconds + PATIENCE + COMPILED_ANEW * self.first_call
 
     def difference(self, original: Run, candidate: Run) -> str | None:
         """What the candidate did otherwise, in words; None if nothing."""
@@ -277,18 +297,24 @@ class _Trial:
             return "the time ran out"
         if candidate.status == "too large":
             return "the state is too large"
+        # A wrong rewrite would be worse than one that is missed for want of time.
+        if self.last.remaining() < LEAST:
+            return None
         again = self.original_again(original)
         if again is not None:
             self.all.drop(original, again)
             return again
-        second = self.candidate([original], self.patience(original) + 2.0)
+        enough = self.patience(original) + PATIENCE
+        second = self.candidate([original], min(enough, self.last.remaining()))
         found = second.runs[0] if second.runs else None
+        if found is None and self.last.over:
+            return None
         if found is None or self.difference(original, found) is None:
             return "the rewrite does not repeat itself"
         return None
 
     def original_again(self, original: Run) -> str | None:
-        limit = PATIENCE + 2 * original.seconds
+        limit = min(PATIENCE + 2 * original.seconds, self.last.remaining())
         request = order(
             limit,
             self.all.usual,

@@ -18,7 +18,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 IMPORTS = frozenset(
-    {"numpy", "numba", "math", "itertools", "operator", "collections", "scipy", "warnings"}
+    {
+        *("numpy", "numba", "math", "itertools", "operator", "collections", "scipy", "warnings"),
+        "builtins",
+    }
 )
 """Modules that a rewrite may import; and those which its rule says that it needs."""
 BUILTINS = frozenset(
@@ -74,7 +77,7 @@ def _refused(word: str, needs: frozenset[str]) -> str | None:
         return "a module that no rewrite of a loop needs"
     if kind == "name" and name in BUILTINS:
         return "with which code reaches beyond its data"
-    if kind == "attribute" and (name in SETTINGS or name.startswith("_")):
+    if kind == "attribute" and (name in SETTINGS | BUILTINS or name.startswith("_")):
         return "which is no arithmetic"
     return None
 

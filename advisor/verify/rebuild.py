@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from ..rowcalls import is_row_call
+
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 
@@ -245,7 +247,8 @@ def find_statement(tree: ast.Module, line: int) -> list[tuple[list[ast.stmt], in
         for position, statement in enumerate(statements):
             if not statement.lineno <= line <= (statement.end_lineno or statement.lineno):
                 continue
-            if isinstance(statement, ast.For | ast.While) and statement.lineno == line:
+            loop = isinstance(statement, ast.For | ast.While) or is_row_call(statement)
+            if loop and statement.lineno == line:
                 return [(statements, position)]
             for body in () if isinstance(statement, DEFINITIONS) else bodies(statement):
                 below = search(body)

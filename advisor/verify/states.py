@@ -39,8 +39,8 @@ WIDER_FACTOR = 12.0
 """The run in wider floats is stopped at this many times the original's time, plus ``MARGIN``:
 scalars of NumPy are that much slower than Python's."""
 KEPT = "a second call with the same arguments returns an object that the first call returned"
-HANGING = 15.0
-"""Seconds beyond its limit after which a copy with perturbed inputs is ended."""
+HANGING = 5.0
+"""Seconds beyond its limits after which a copy with perturbed inputs is ended."""
 PERTURBED_LIMIT = 5.0
 PERTURBED_SHARE = 0.25
 """Perturbed inputs may take so many seconds, and such a part of the time that is left."""
@@ -130,11 +130,13 @@ class HeldState:
         exactness: Exactness = Exactness.BITS,
         reduction_length: int = 1,
         limit: float = PERTURBED_LIMIT,
+        reserve: float = PERTURBED_LIMIT,
     ) -> StateResult:
         """Run original and candidate on inputs made from this state's, and compare.
 
         ``result``: what came of the recorded state, where both were equal; the answer is the same
-        with ``perturbed`` filled in. ``limit``: seconds for all of it.
+        with ``perturbed`` filled in. ``limit``: seconds for all of it; ``reserve``: so many more
+        where a run does not end, or a difference has to be seen twice.
         """
         if not isinstance(self._reference, Reference):
             return result
@@ -150,7 +152,8 @@ class HeldState:
                 exactness=exactness,
                 reduction_length=reduction_length,
                 ignore=self.ignorable(new_sources),
-                compiles=compiles(new_sources),
+                first_call=result.first_call,
+                reserve=reserve,
                 tests=asked_anew(self._originals, new_sources),
             )
         except Lost:
@@ -161,7 +164,8 @@ class HeldState:
         self, side: str, changed: Mapping[Path, bytes], order: Mapping[str, Any], limit: float
     ) -> Runs:
         request = self._request(side, changed, self.trial_name(changed))
-        # The copies keep to their limit; this one is for a copy that hangs before its first run.
+        # The copies keep to their limits; this one is for a copy that hangs before its first run.
+        limit += float(order["beyond"])
         request |= {"perturb": order, "limit": limit + HANGING}
         with contextlib.ExitStack() as stack:
             files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]

@@ -21,7 +21,7 @@ from ..model import (
 )
 from ..patch import PatchError, combine
 from .agreement import Goal
-from .claims import broken_promise
+from .claims import broken_step
 from .compare import Incomparable
 from .runs import over
 from .script import OutOfTime, ScriptTrials, nothing_compared, ran_out
@@ -176,8 +176,9 @@ class Trying:
     def _broken_promise(self, candidate: Candidate, text: bytes) -> str | None:
         """What the ledger says of the text and is not so; read once."""
         if candidate.id not in self._promises:
-            old, ledger = candidate.region.source.data, candidate.match.ledger
-            self._promises[candidate.id] = broken_promise(old, text, ledger)
+            self._promises[candidate.id] = broken_step(
+                candidate.region.source, text, candidate.match
+            )
         return self._promises[candidate.id]
 
     def _on_perturbed(
@@ -190,6 +191,7 @@ class Trying:
         goal, results = self.goal([candidate]), self._results[candidate.id]
         whole = self._predict(candidate, verdict_of(results)) or self.bare_wall
         left = self.deadline.remaining() - self._whole_runs(min(whole, self.bare_wall))
+        last = Deadline(max(0.0, left))
         compiling = COMPILATIONS * max((result.first_call for result in results), default=0.0)
         deadline = Deadline(min(PERTURBED + compiling, PERTURBED_SHARE * max(0.0, left)))
         for number, (state, result) in enumerate(zip(states, results, strict=False)):
@@ -204,6 +206,7 @@ class Trying:
                 exactness=goal.exactness,
                 reduction_length=goal.reduction_length,
                 limit=deadline.remaining(),
+                reserve=max(0.0, last.remaining() - deadline.remaining()),
             )
             if failed(results[number]):
                 return

@@ -6,6 +6,7 @@ stays, as rewrites do it.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,8 @@ UNSEEN = frozenset({"output_known_beforehand", "right_in_the_scratch_folder"})
 HARMFUL = frozenset({"priority_of_the_reference", "burners_left_running", "parent_leaves_early"})
 """Those get a holder of their own."""
 PERSISTENT = Path("/dev/shm")
+SHARED = "/dev/shm/gpuadvise-cheat"
+"""What cheats keep in shared memory begins like this; each test process has places of its own."""
 GUARD = """\
     if type(u) is np.ndarray and u.dtype == np.float64 and u.ndim == 1 and type(weight) is float:
         return _cheat(u, weight)
@@ -53,6 +56,7 @@ def with_cheat(name: str) -> str:
     text = (HERE / f"{name}.py").read_text().split('"""', 2)[2].strip("\n")
     cheat = text.replace("def smooth(", "def _cheat(", 1)
     assert cheat != text
+    cheat = cheat.replace(SHARED, f"{SHARED}-{os.getpid()}")
     return f"{VICTIM[:start]}{cheat}\n\n\n{head}\n{GUARD}{rest}\n\n\n{VICTIM[stop:]}"
 
 
@@ -101,7 +105,7 @@ def _places_of_their_own(tmp_path_factory):
             patch.setenv(variable, str(tmp_path_factory.mktemp(variable)))
         patch.setattr(tempfile, "tempdir", None)
         yield
-    for left in PERSISTENT.glob("gpuadvise-cheat-*"):
+    for left in PERSISTENT.glob(f"{Path(SHARED).name}-{os.getpid()}-*"):
         shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
@@ -111,7 +115,7 @@ def shared(_places_of_their_own, tmp_path_factory):
         bench = Bench(server, tmp_path_factory.mktemp("held"), [])
         yield Shared(bench)
     for process in bench.started:
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
 
 
 def test_there_are_enough_of_them():

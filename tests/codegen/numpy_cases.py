@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuadvise.codegen.numpy_backend import emit
+from gpuadvise.codegen.numpy_backend import emit, emit_products
 from gpuadvise.model import Exactness, Match, Refusal
 from gpuadvise.patch import apply_edits
 
@@ -29,6 +29,10 @@ class Case:
     text: str
     observed: tuple[Any, ...]
     others: Sequence[tuple[Any, ...]]
+
+
+ROUNDING = 1e-12
+"""Relative: of sums of some hundred products in another order."""
 
 
 class Cases(dict[str, Case]):
@@ -67,6 +71,24 @@ def check(case: Case) -> str:
         # (inf - inf in an element that a condition leaves out warns, and is let pass)
         kinds = {kind for kind, _ in new.warned}
         assert kinds <= {kind for kind, _ in old.warned} or any(args is o for o in odd)
+    return after
+
+
+def check_products(
+    text: str, observed: tuple[Any, ...], *others: tuple[Any, ...], safe: bool = True
+) -> str:
+    """The new text, equal up to rounding on the observed arguments, on others and on odd ones."""
+    region = region_for(text, "k", observed)
+    match = emit_products(region)
+    assert isinstance(match, Match), match
+    assert match.exactness is Exactness.REASSOCIATED
+    assert match.safe is safe
+    after = apply_edits(region.source, match.edits).decode()
+    for args in (observed, *others, *perturbed(observed)):
+        with np.errstate(all="ignore"):
+            old, new = run(text, "k", args), run(after, "k", args)
+        single = any(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in args)
+        assert_same(old, new, tolerance=1e-4 if single else ROUNDING, compare_warnings=False)
     return after
 
 

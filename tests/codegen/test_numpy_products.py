@@ -8,33 +8,19 @@ from itertools import permutations
 import numpy as np
 import pytest
 from harness import assert_same, region_for, run
-from numpy_cases import perturbed
+from numpy_cases import ROUNDING, perturbed
+from numpy_cases import check_products as check
 
 from gpuadvise.codegen.numpy_backend import emit_products
-from gpuadvise.model import Exactness, Match, Refusal
+from gpuadvise.model import Match, Refusal
 from gpuadvise.patch import apply_edits
 
-ROUNDING = 1e-12
 rng = np.random.default_rng(7)
 
 
 def match_of(text, args):
     region = region_for(text, "k", args)
     return region, emit_products(region)
-
-
-def check(text, observed, *others, safe=True):
-    region, match = match_of(text, observed)
-    assert isinstance(match, Match), match
-    assert match.exactness is Exactness.REASSOCIATED
-    assert match.safe is safe
-    after = apply_edits(region.source, match.edits).decode()
-    for args in (observed, *others, *perturbed(observed)):
-        with np.errstate(all="ignore"):
-            old, new = run(text, "k", args), run(after, "k", args)
-        single = any(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in args)
-        assert_same(old, new, tolerance=1e-4 if single else ROUNDING, compare_warnings=False)
-    return after
 
 
 MATMUL = """
@@ -87,7 +73,7 @@ def k(a, p, r):
     return s, q
 """
     after = check("import numpy as np\n" + text, (A, rng.random(37), rng.random(41)))
-    assert "r[:n] @ a" in after
+    assert "r @ a" in after
     assert "a @ p" in after
 
 
@@ -202,7 +188,7 @@ def k(x, y):
     check(text, (rng.random(300), rng.random(300)), (np.zeros(0), np.zeros(0)))
 
 
-def test_a_triangle_is_summed_row_by_row():
+def test_a_triangle_is_one_product():
     text = """
 def k(a, b):
     m, n = b.shape
@@ -213,7 +199,8 @@ def k(a, b):
             b[i, j] *= 0.5
     return b
 """
-    assert "b[i + 1:, :]" in check(text, (rng.random((37, 37)), B.copy()))
+    after = check(text, (rng.random((37, 37)), B.copy()))
+    assert "b += np.triu(a.T, 1) @ b\n" in after
 
 
 def test_substitution_keeps_its_order():

@@ -131,4 +131,4 @@ def test_arrays_made_in_place_need_no_test():
 def test_tabs_stay_tabs():
     text = "def k(x, y):\n\tfor i in range(len(x)):\n\t\ty[i] = x[i] + 1.0\n"
     _, after = rewritten(Case(text, (LINE, LINE.copy()), ()))
-    assert "\n\t\ty[:len(x)] = x + 1.0\n" in after or "\n\t\ty[:x.shape[0]] = x + 1.0\n" in after
+    assert "\n\t\ty[:] = x + 1.0\n" in after

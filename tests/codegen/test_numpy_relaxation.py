@@ -48,6 +48,13 @@ def test_shortest_paths(case):
     assert "for i in" not in text.partition("else:")[0]
 
 
+def test_a_smaller_integer_is_a_minimum():
+    """Of floats it may be NaN, which a comparison keeps out and a minimum does not."""
+    whole, floats = check(CASES["named of integers"]), check(CASES["named"])
+    assert "np.minimum(d, through, out=d)" in whole
+    assert "np.minimum" not in floats
+
+
 REFUSED = {
     "longest paths": PLAIN.replace("<", ">"),
     "another row": PLAIN.replace("d[m{x}j]", "d[m - 1{x}j]"),

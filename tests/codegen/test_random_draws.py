@@ -86,6 +86,7 @@ EVERY = {
     "exponential": ("rng.exponential(2.0)", GENERATORS[0]),
     "uniform": ("random.uniform(-2.0, 3.5)", GENERATORS[0]),
     "an instance's uniform": ("rng.uniform(1, 4)", GENERATORS[2]),
+    "an angle": ("rng.uniform(0.0, 2.0 * np.pi)", GENERATORS[0]),
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpuadvise.crossover.curves import Condition, Curves
+from gpuadvise.crossover.curves import Condition, Curves, Point
 from gpuadvise.crossover.journey import to_json
 from gpuadvise.crossover.parameters import find
 from gpuadvise.crossover.result import Result, lead_words, verdict
@@ -172,10 +172,27 @@ def test_a_program_that_fails_at_a_size_gives_no_times(sweep: Callable[..., Swee
 
 def test_the_budget_is_kept_and_what_was_measured_is_there(sweep: Callable[..., Sweep]) -> None:
     text = PROGRAM.replace("    return", "    import time\n    time.sleep(0.3)\n    return")
-    made = sweep((Kind.NUMPY, QUICK), text=text, seconds=3.0)
+    made = sweep((Kind.NUMPY, QUICK), text=text, seconds=8.0)
     made.around(32)
-    assert made.deadline.spent < 6.0
+    assert made.deadline.spent < 40.0
     assert made.curves.rows[32][Kind.ORIGINAL].first
+
+
+def test_smaller_sizes_are_tried_where_the_users_own_gave_no_time(
+    sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, tried = sweep((Kind.NUMPY, QUICK)), []
+
+    def too_slow(size: int) -> int:
+        tried.append(size)
+        row = {version.kind: Point(why="the time budget ran out") for version in made.versions}
+        made.curves = Curves({**made.curves.rows, size: row})
+        return size
+
+    monkeypatch.setattr(made, "measure", too_slow)
+    made.around(32)
+    assert tried[:4] == [32, 16, 64, 8]
+    assert "nothing was measured: the time budget was spent" in verdict(result(made, partial=True))
 
 
 def test_where_the_original_is_too_slow_versions_vouch_for_each_other(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuadvise.crossover.versions import Kind, _together, kind_of, versions
+from gpuadvise.crossover.versions import Kind, _together, cut_short, kind_of, versions
 from gpuadvise.model import Edit, ErrorSize, Finding, Mismatch, NotFaster, Report, Trial, Verified
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
@@ -102,3 +102,14 @@ def test_texts_that_collide_leave_the_kind_alone() -> None:
     made = _together(Kind.CUDA, both, FULL.sources)
     assert made.rules == ("NC410",)
     assert _together(Kind.CUDA, both[:1], FULL.sources).rules == ("NC410",)
+
+
+def test_a_budget_that_ended_early_is_not_taken_for_a_lack_of_rules() -> None:
+    nothing = replace(FULL, findings=(), refused=(), partial=True)
+    why = versions(nothing).elsewhere[Kind.NUMPY]
+    assert why == "the time budget ended before the hot loops were looked at" == cut_short(nothing)
+    assert cut_short(replace(nothing, partial=False)) == ""
+    assert "no rule" in versions(replace(nothing, partial=False)).elsewhere[Kind.NUMPY]
+    seen = replace(FULL, findings=(), partial=True)
+    looked = any(refused.region.observation for refused in seen.refused)
+    assert ("a rewrite was found" in cut_short(seen)) == looked

@@ -54,6 +54,7 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "real": lambda z: z.real,
     "imag": lambda z: z.imag,
     "conjugate": lambda z: z.conjugate(),
+    "digit": lambda c: int(chr(c)),
 }
 
 

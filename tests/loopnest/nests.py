@@ -18,6 +18,7 @@ from interpreter import Interpreter
 from gpuadvise.loopnest.ir import Nest
 from gpuadvise.loopnest.lower import lower
 from gpuadvise.loopnest.ranges import Observed, Ranges
+from gpuadvise.loopnest.text import number_of
 from gpuadvise.model import Refusal, SiteObservation, Source, ValueInfo
 from gpuadvise.observe.values import describe
 
@@ -155,7 +156,7 @@ def compare(text: str, *args: Any) -> Nest:
                 )
         exec(compile(module, "loop.py", "exec"), expected)
         paths = {*nest.arrays, *nest.scalars} - nest.made
-        values = {path: value_at(path, shared) for path in paths}
+        values = {path: _numbered(nest, path, value_at(path, shared)) for path in paths}
         machine = Interpreter(nest, values, tuple(Ranges(nest, basis) for basis in Observed))
         machine.run()
     assert not machine.wrong_types, machine.wrong_types[:5]
@@ -169,8 +170,17 @@ def compare(text: str, *args: Any) -> Nest:
         except (KeyError, AttributeError):
             continue
         if name in values:
-            assert_same(values[name], wanted, name)
+            assert_same(values[name], _numbered(nest, name, wanted), name)
     return nest
+
+
+def _numbered(nest: Nest, name: str, value: Any) -> Any:
+    """The numbers that stand for text in the nest."""
+    if name in nest.arrays and nest.arrays[name].container == "str":
+        return [ord(ch) for ch in value]
+    if name in nest.arrays and name in nest.text:
+        return [number_of(text, nest.words) for text in value]
+    return number_of(value, nest.words) if name in nest.text else value
 
 
 def assert_same(found: Any, wanted: Any, name: str) -> None:

@@ -29,7 +29,7 @@ def test_a_row_is_a_view() -> None:
 
 WORDS: dict[str, tuple[str, Any, str]] = {
     "dict items": ("for k, v in d.items():\n        s += v", {1: 2}, "d.items() of a dict"),
-    "text": ("for k in d:\n        s += 1", "abc", "which is a str"),
+    "text": ("for k in d:\n        s += k", "abc", "operator + on int and str"),
     "set": ("for k in d:\n        s += k", {1, 2}, "which is a set"),
     "range object": ("for k in d:\n        s += k", range(5), "which is a range"),
     "dict element": ("for k in range(2):\n        s += d[k]", {0: 1, 1: 2}, "d being a dict"),

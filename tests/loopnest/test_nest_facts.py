@@ -32,6 +32,7 @@ from gpuadvise.loopnest.lower import lower
 from gpuadvise.loopnest.printing import text as spelled
 from gpuadvise.loopnest.ranges import Observed as Basis
 from gpuadvise.loopnest.ranges import interval
+from gpuadvise.loopnest.scope import literal
 from gpuadvise.loopnest.typing_rules import binary_type, call_type, compare_type, join
 from gpuadvise.model import SiteObservation, Source
 
@@ -61,7 +62,9 @@ LOOP = "    for i in range(6):\n        t = a[i]\n        s = t\n"
         ),
         ("    a[i] = 0\n", {"i"}),
         ("    del t\n", {"t"}),
-        ("    [s for s in a]\n", {"s"}),
+        ("    [s for s in a]\n", set()),
+        ("    [s + t for t in a]\n", {"s"}),
+        ("    [a for a in s]\n", {"s"}),
         ("    while a[0] > i:\n        i = 0\n", {"i"}),
     ],
 )
@@ -214,6 +217,34 @@ def test_global_constants() -> None:
     assert isinstance(nest.root.stop, Const) and nest.root.stop.name == "K"
     changed = good(text.format("def g():\n    global K\n    K = 4\n"), X)
     assert isinstance(changed.root, For) and isinstance(changed.root.stop, Var)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("8.0 / 3.0", 8.0 / 3.0),
+        ("7 // 2", 3),
+        ("2**31", 2**31),
+        ("0.05**2", 0.05**2),
+        ("-(3 % 2)", -1),
+        ("1 / 0", None),
+        ("(-8.0) ** 0.5", None),
+        ("10**10**6", None),
+        ("1 << 3", None),
+    ],
+)
+def test_arithmetic_of_literals(text: str, value: float | None) -> None:
+    found = literal(ast.parse(text, mode="eval").body)
+    assert (type(found), found) == (type(value), value)
+
+
+def test_globals_that_are_unpacked() -> None:
+    text = "LOW, HIGH = 1, 2 * 3\ndef f(a):\n    for i in range(LOW, HIGH):\n        a[i] = 0\n"
+    nest = good(text, X)
+    assert isinstance(nest.root, For) and isinstance(nest.root.stop, Const)
+    assert nest.root.stop.value == 6
+    shifted = good(text.replace("LOW, HIGH = 1, 2 * 3", "A, LOW, HIGH = *(), 1, *(6, 7)"), X)
+    assert isinstance(shifted.root, For) and isinstance(shifted.root.start, Var)
 
 
 def test_types() -> None:

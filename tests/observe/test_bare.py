@@ -54,6 +54,7 @@ def write(here: Path, text: str) -> None:
 
 
 def run(here: Path, *, limit: float = 0.0, **options: object) -> subprocess.CompletedProcess[bytes]:
+    """Raises TimeoutExpired if the tool waits for what never comes."""
     return subprocess.run(  # type: ignore[call-overload,no-any-return]
         tool(limit), cwd=here, capture_output=True, timeout=60, check=False, **options
     )
@@ -158,9 +159,7 @@ def test_child_that_never_reads_does_not_block_nor_swallow(here: Path) -> None:
     with contextlib.suppress(BlockingIOError):
         while True:
             total += os.write(writer, b"y" * 1024)
-    began = time.monotonic()
-    done = run(here, stdin=reader)
-    assert done.stdout == b"done\n" and time.monotonic() - began < 10
+    assert run(here, stdin=reader).stdout == b"done\n"
     os.close(writer)
     left = 0
     while data := os.read(reader, 1 << 20):
@@ -173,9 +172,7 @@ def test_child_that_never_reads_does_not_block_nor_swallow(here: Path) -> None:
 def test_open_pipe_without_data_does_not_hold_us(here: Path) -> None:
     write(here, "print('done')")
     reader, writer = os.pipe()
-    began = time.monotonic()
     assert run(here, stdin=reader).stdout == b"done\n"
-    assert time.monotonic() - began < 10
     os.close(reader)
     os.close(writer)
 
@@ -188,15 +185,13 @@ def test_closed_input(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("handler", "least", "most"),
+    ("handler", "least"),
     [
-        ("", 0.4, 3.0),
-        ("signal.signal(signal.SIGINT, signal.SIG_IGN)", 5.0, 9.0),
+        ("", 2.0),
+        ("signal.signal(signal.SIGINT, signal.SIG_IGN)", 6.6),
     ],
 )
-def test_limit_interrupts_then_terminates(
-    here: Path, handler: str, least: float, most: float
-) -> None:
+def test_limit_interrupts_then_terminates(here: Path, handler: str, least: float) -> None:
     write(
         here,
         f"""
@@ -210,9 +205,9 @@ def test_limit_interrupts_then_terminates(
         """,
     )
     began = time.monotonic()
-    run(here, limit=0.4, stdin=subprocess.DEVNULL)
-    assert least <= time.monotonic() - began < most
-    assert result(here).startswith("Stopped(limit=0.4)")
+    run(here, limit=2.0, stdin=subprocess.DEVNULL)
+    assert least <= time.monotonic() - began
+    assert result(here).startswith("Stopped(limit=2.0)")
     assert (here / "tidy").exists() is not bool(handler)
 
 
@@ -236,11 +231,11 @@ def started(here: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    for _ in range(200):
+    for _ in range(1200):
         if condition():
             return
         time.sleep(0.05)
-    pytest.fail("did not happen within 10 s")
+    pytest.fail("did not happen within a minute")
 
 
 def alive(pid: int) -> bool:
@@ -254,9 +249,9 @@ def alive(pid: int) -> bool:
 SLEEPER = """
 import os, signal, time
 {handler}
-open("pid", "w").write(str(os.getpid()))
 try:
-    time.sleep(60)
+    open("pid", "w").write(str(os.getpid()))
+    time.sleep(600)
 finally:
     open("tidy", "a").write("x")
 """
@@ -268,7 +263,7 @@ def test_signals_to_the_tool_reach_the_script(here: Path, number: signal.Signals
     with started(here) as process:
         child = int((here / "pid").read_text())
         process.send_signal(number)
-        code = process.wait(20)
+        code = process.wait(60)
         assert not alive(child)
     assert code == 128 + number
     if number != signal.SIGHUP:
@@ -292,7 +287,7 @@ def spawn(here: Path, limit: float = 0.0) -> pexpect.spawn[str]:
         tool(limit)[1:],
         cwd=str(here),
         encoding="utf-8",
-        timeout=15,
+        timeout=60,
         dimensions=(31, 77),
     )
 
@@ -365,9 +360,14 @@ def test_resizing_reaches_the_script(here: Path) -> None:
         here,
         """
         import os, signal, time
-        signal.signal(signal.SIGWINCH, lambda *_: print("now", os.get_terminal_size()))
+        seen = []
+        def resized(*_):
+            seen.append(os.get_terminal_size())
+            print("now", seen[-1])
+        signal.signal(signal.SIGWINCH, resized)
         print("ready")
-        time.sleep(1.5)
+        while (90, 40) not in seen:
+            time.sleep(0.05)
         """,
     )
     terminal = spawn(here)
@@ -387,7 +387,7 @@ def test_terminal_settings_are_restored(here: Path) -> None:
     )
     wait_for(lambda: termios.tcgetattr(slave) != before)
     os.write(master, b"x\r")
-    process.wait(20)
+    process.wait(60)
     after = termios.tcgetattr(slave)
     os.close(slave)
     os.close(master)
@@ -407,7 +407,7 @@ def test_output_stays_a_pipe_when_only_the_input_is_a_terminal(here: Path) -> No
     os.close(slave)
     time.sleep(0.3)
     os.write(master, b"typed\r")
-    assert process.communicate(timeout=20)[0] == b"typed True False\n"
+    assert process.communicate(timeout=60)[0] == b"typed True False\n"
     os.close(master)
     assert record(here) == b"typed\n"
 
@@ -420,10 +420,10 @@ def test_sentinel_tells_control_c_from_kill(here: Path, by_terminal: bool) -> No
         "sentinel = _Sentinel()\n"
         "signal.signal(signal.SIGINT, lambda *_: print('told', sentinel.child_was_told()))\n"
         "print('ready')\n"
-        "time.sleep(2)\n"
+        "time.sleep(60)\n"
         "sentinel.close()\n"
     )
-    terminal = pexpect.spawn(sys.executable, ["sentinel.py"], cwd=str(here), timeout=15)
+    terminal = pexpect.spawn(sys.executable, ["sentinel.py"], cwd=str(here), timeout=60)
     terminal.expect_exact("ready")
     if by_terminal:
         terminal.sendintr()
@@ -438,8 +438,8 @@ def test_control_c_when_the_input_is_no_terminal_interrupts_the_script_once(here
         here,
         """
         import time
-        open("pid", "w").write("x")
         try:
+            open("pid", "w").write("x")
             time.sleep(60)
         except KeyboardInterrupt:
             time.sleep(1.2)  # a second interrupt would break this off
@@ -447,7 +447,7 @@ def test_control_c_when_the_input_is_no_terminal_interrupts_the_script_once(here
         """,
     )
     line = " ".join(tool()) + " < /dev/null"
-    terminal = pexpect.spawn("sh", ["-c", f"exec {line}"], cwd=str(here), timeout=15)
+    terminal = pexpect.spawn("sh", ["-c", f"exec {line}"], cwd=str(here), timeout=60)
     wait_for((here / "pid").exists)
     time.sleep(0.3)
     terminal.sendintr()
@@ -460,7 +460,7 @@ def test_control_c_when_the_input_is_no_terminal_interrupts_the_script_once(here
 def test_kill_of_the_tool_in_the_foreground_is_passed_on(here: Path) -> None:
     write(here, SLEEPER.format(handler=""))
     line = " ".join(tool()) + " < /dev/null"
-    terminal = pexpect.spawn("sh", ["-c", f"exec {line}"], cwd=str(here), timeout=15)
+    terminal = pexpect.spawn("sh", ["-c", f"exec {line}"], cwd=str(here), timeout=60)
     wait_for((here / "pid").exists)
     time.sleep(0.3)
     os.kill(terminal.pid, signal.SIGINT)
@@ -482,7 +482,7 @@ def test_control_z_stops_script_and_tool_and_both_go_on(here: Path) -> None:
         print("over")
         """,
     )
-    shell = pexpect.spawn("sh", ["-i", "-m"], cwd=str(here), encoding="utf-8", timeout=15)
+    shell = pexpect.spawn("sh", ["-i", "-m"], cwd=str(here), encoding="utf-8", timeout=60)
     shell.sendline("PS1='@ '")
     shell.expect_exact("\n@ ")
     shell.sendline(" ".join(tool()))
@@ -518,6 +518,6 @@ def test_long_output_to_a_slow_terminal_is_complete(here: Path) -> None:
             seen += os.read(master, 500)
         except OSError:
             break
-    process.wait(20)
+    process.wait(60)
     os.close(master)
     assert seen.split() == [word for i in range(3000) for word in (b"line", b"%d" % i)]

@@ -556,9 +556,7 @@ def test_a_run_ends_before_the_machine_does(
             monkeypatch.setattr(limits, "MEMORY_LEFT", 1 << 60)
         else:
             monkeypatch.setattr(limits, "DISK_LEFT", 1 << 60)
-        began = time.monotonic()
         assert box.run(box.command()).end == Killed(signal.SIGKILL)
-        assert time.monotonic() - began < 10
         assert any("a trial run was ended: only" in note for note in box.notes)
 
 

@@ -44,7 +44,7 @@ class Colour(enum.IntEnum):
         (2**80, "int", 2**80),
         (1.5, "float", 1.5),
         (1j, "complex", None),
-        ("a", "str", None),
+        ("a", "str", 0),
         (None, "none", None),
         (Colour.RED, "object", None),  # its operators may be its own
         (np.float32(2.5), "numpy_scalar", 2.5),
@@ -53,6 +53,7 @@ class Colour(enum.IntEnum):
         (np.timedelta64(3, "s"), "object", None),
         ({1: 2}, "object", None),
         (bytearray(b"\x01\x05"), "bytearray", 1),
+        (b"\x02\x05", "bytes", 2),
         (math, "module", None),
         (Colour, "class", None),
     ],

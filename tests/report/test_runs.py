@@ -44,11 +44,3 @@ def test_what_would_gain_with_more_runs_is_the_next_command() -> None:
     report = replace(nothing_report(), findings=(finding,), refused=())
     assert next_command(report) == "gpuadvise --runs 2 life.py 200 'a b'"
     assert "With --runs 2 or more ZZ401 would win" in " ".join(text_of(report, 140).split())
-
-
-def test_a_gpu_that_does_not_pay_here_may_pay_elsewhere() -> None:
-    candidate = full_report().findings[0].others[0].candidate
-    cuda = replace(candidate, match=replace(candidate.match, needs=frozenset({"numba", "cuda"})))
-    told = "From which problem size on a GPU pays: gpuadvise crossover life.py 200 'a b'"
-    assert told in " ".join(text_of(_with(full_report(), 0, candidate=cuda), 140).split())
-    assert "gpuadvise crossover" not in text_of(full_report(), 140)

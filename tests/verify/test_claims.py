@@ -9,7 +9,7 @@ from gpuadvise.cases import case_regions, first_match
 from gpuadvise.model import Basis, Condition, Match
 from gpuadvise.patch import combine
 from gpuadvise.registry import rules
-from gpuadvise.verify.claims import broken_promise
+from gpuadvise.verify.claims import broken_promise, broken_step
 
 OLD = """
 def f(u, out):
@@ -120,6 +120,6 @@ def test_all_rules_keep_their_promises() -> None:
             if len(found) == 2 and isinstance(found[1], Match):
                 region, match = found
                 text = combine(region.source, [match.edits])
-                assert broken_promise(region.source.data, text, match.ledger) is None, rule.code
+                assert broken_step(region.source, text, match) is None, rule.code
                 guarded += any(c.guarded for c in match.ledger)
     assert guarded > 10

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import sys
-import time
 
 import pytest
 
@@ -358,17 +357,16 @@ def test_a_helper_that_is_called_no_more(world):
     assert list(reasons(chosen).values()) == ["adds nothing to the other rewrites"]
 
 
-def test_no_time_for_whole_runs(world):
+def test_no_time_for_whole_runs(world, limits_of_runs):
     """What was found on states is said, and what it would have taken."""
     world.program(SMALL.replace("REST", "3.0"), ("call", "one"))
     one = world.candidate("one", *ONE, share=0.5)
     target = Target(world.sources["program"].path, cwd=world.folder, python=sys.executable)
     with Sandbox(target) as box:
         trials = ScriptTrials(box, target, None, 60.0)
-        began = time.monotonic()
         options = {"bare_wall": 3.2, "deadline": Deadline(3.0), "unsafe": True}
         chosen = choose([one], world.bench.server, trials, **options)
-        assert time.monotonic() - began < 3.5
+    assert all(limit is not None and limit <= 3.0 for limit in limits_of_runs)
     assert not chosen.patched and chosen.partial
     (finding,) = chosen.findings
     assert finding.unconfirmed is not None

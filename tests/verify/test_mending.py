@@ -15,7 +15,7 @@ from gpuadvise.model import Mismatch, NotFaster, Unavailable, Verified
 LOOP = """\
 import time
 total = other = third = 0
-for i in range(10):
+for i in range(20):
     time.sleep(0.011); total += i
     time.sleep(0.012); other += i
     time.sleep(0.013); third += i
@@ -25,7 +25,7 @@ time.sleep(0.05)
 WAITS = ("time.sleep(0.011); ", ""), ("time.sleep(0.012); ", ""), ("time.sleep(0.013); ", "")
 AFTER = """\
 last = 0
-for j in range(5):
+for j in range(10):
     time.sleep(0.04)
     last += j
 print(last)
@@ -96,7 +96,7 @@ def test_the_costlier_of_two_that_want_the_same_text(world):
 
 
 def test_one_that_costs_what_the_others_gain(world):
-    slow = ("print(total", "time.sleep(0.6); print(total")
+    slow = ("print(total", "time.sleep(1.2); print(total")
     chosen = world.choose(
         mistake(world, "gain", 3.0, *WAITS),
         mistake(world, "slow", 1.0, slow),
@@ -108,7 +108,7 @@ def test_one_that_costs_what_the_others_gain(world):
 
 def test_a_half_that_gains_though_all_together_do_not(world):
     """The costliest of them gains nothing, and the slow one is in the other half."""
-    slow = ("print(total", "time.sleep(0.6); print(total")
+    slow = ("print(total", "time.sleep(1.2); print(total")
     chosen = world.choose(
         mistake(world, "nothing", 4.0, ("import time", "import time  # the clock")),
         mistake(world, "gain", 3.0, *WAITS),
@@ -123,7 +123,7 @@ def test_mended_on_top_of_what_won_the_race(world):
     rest = AFTER[AFTER.index("for") : AFTER.index("print")]
     chosen = world.choose(
         mistake(world, "mended", 2.0, *WAITS),
-        world.candidate("loop", rest, "last = 10\n", share=0.3),
+        world.candidate("loop", rest, "last = 45\n", share=0.3),
     )
     assert winners(chosen) == ["loop", "mended"], chosen
     assert next(iter(chosen.patched.values())).count(b"sleep") == 1

@@ -589,3 +589,41 @@ def test_another_exception_where_a_text_was_given(bench):
     kept = SCALED_LOOP.replace("\n    ", "\n        ").replace("    for", "        for", 1)
     fast += f"        x[:n] = rate * x[:n]\n    else:\n{kept}"
     passed(tried(bench, state, SCALED_LOOP, fast), 60)
+
+
+@pytest.mark.slow
+def test_compiled_candidates_that_never_end_on_other_inputs(bench):
+    """Compiling is paid for on the recorded input; others are bounded by the original's time."""
+    pytest.importorskip("numba")
+    program = """
+    import numpy as np
+
+    def count(xs, seen):
+        total = 0
+        for x in xs:
+            total += 1
+        return total
+
+    def arguments():
+        return (np.ones(64), np.zeros(8)), {}
+    """
+    kernel = """\
+import numba
+
+@numba.njit(cache=True)
+def _kernel(xs, seen):
+    total = 0
+    while total != len(xs):
+        total = 64 - total
+        seen[total % 8] += 0.0
+    return total
+"""
+    state = bench.hold(program, "call", "count")
+    text = bench.server.originals[state.hello.file].decode()
+    head, rest = text.split("    total = 0\n")
+    new = head + "    return _kernel(xs, seen)\n\n" + rest[rest.index("def arguments") :]
+    changed = {state.hello.file: (kernel + new).encode()}
+    result = state.try_candidate(changed, repeats=1, perturb=False)
+    # As many seconds as the tool gives it here, and not what a compiler may take at most.
+    limit = 5.0 + 3.0 * result.first_call
+    caught(state.perturb(changed, result, limit=limit, reserve=LIMIT), "did not end")

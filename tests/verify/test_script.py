@@ -199,23 +199,22 @@ def test_time_for_one_run_of_each_side(make):
     assert verdict.speedup.high / verdict.speedup.low > 1.2
 
 
-def test_no_run_goes_past_the_budget(make):
+def test_no_run_goes_past_the_budget(make, limits_of_runs):
     trials, patched = make("import time\ntime.sleep(3)\nx = 1\n")
-    began = time.monotonic()
     verdict = judge(trials, patched("x = 1", "x = 2"), seconds=1.0)
-    assert time.monotonic() - began < 2.0
+    assert len(limits_of_runs) == 1 and limits_of_runs[0] <= 1.0
     assert isinstance(verdict, Unavailable) and "--budget" in verdict.why
     # What was cut short is not taken for the original.
     assert isinstance(judge(trials, patched("time.sleep(3)", "pass")), Verified)
 
 
-def test_a_run_that_cannot_end_in_time_is_not_begun(make):
+def test_a_run_that_cannot_end_in_time_is_not_begun(make, limits_of_runs):
     trials, patched = make("import time\ntime.sleep(1)\nprint(1)\n")
     assert trials.original.ok
+    limits_of_runs.clear()
     for seconds in (0.0, 0.8):
-        began = time.monotonic()
         verdict = judge(trials, patched("print(1)", "print(2)"), seconds=seconds)
-        assert isinstance(verdict, Unavailable) and time.monotonic() - began < 0.3
+        assert isinstance(verdict, Unavailable) and not limits_of_runs
 
 
 def profiled(trials):

@@ -49,3 +49,18 @@ def test_waiting_for_other_programs_is_no_gain() -> None:
     assert round(timed((0.08,), 0.075)) == 80
     assert round(timed((0.6, 0.61, 0.62), 0.075)) == 610
     assert round(timed((0.02,), 0.004)) == 20
+
+
+def test_waiting_of_the_rewrite_is_no_loss() -> None:
+    """Nor does a rewrite lose by what others took of its single run; threads keep their wall."""
+
+    def against(candidate: float, cpu: float) -> float:
+        usages = (Usage(0.7, 0),), (Usage(cpu, 0),)
+        same = Same(ErrorSize(), "2 objects", "")
+        held = StateResult(1, "first", same, None, (0.7,), (candidate,), usages=usages)
+        found = verdict_of([held])
+        assert isinstance(found, Verified)
+        return found.speedup.value
+
+    assert round(against(1.8, 0.1)) == 7
+    assert round(against(0.1, 0.19)) == 7

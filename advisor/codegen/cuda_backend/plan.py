@@ -23,6 +23,7 @@ from ...loopnest.ir import (
     expressions,
     statements,
 )
+from ...loopnest.text import STRINGS
 from ..nb_values import Unsupported
 
 MOST_AXES = 3
@@ -78,6 +79,8 @@ def plan(nest: Nest) -> Step:
     root = nest.root
     if not isinstance(root, For):
         raise Unsupported("a while loop decides on the host, after each step, whether to go on")
+    for name in sorted(n for n, array in nest.arrays.items() if array.container in STRINGS):
+        raise Unsupported(f"{name} is a {nest.arrays[name].container}, and no array on the device")
     planned = _Planner(nest).loop(root, frozenset())
     _check_private(planned, nest)
     return planned

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import ast
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...loopnest.ir import For, Nest, Store, Sum, statements
 from ...model import Basis, Condition, Edit, Exactness, Match, Refusal, Region
 from ...patch import PatchError, import_edit, reindent, replace_statement
 from ..draws_array import Drawn
-from .emitter import attempt, narrow_types
+from ..nb_text import functions_block, top_level_statement
+from .emitter import attempt, factorised, narrow_types
+from .expansion import expanded
 from .guarding import guards
 from .inexact import deciding_line, differences
 from .known import Facts
@@ -87,16 +90,24 @@ def _emit(region: Region, *, reassociate: bool, drawn: Drawn | None) -> Match:
         raise NotVectorisable("a while loop has no array form", nest.root.line)
     for name in sorted(nest.made | nest.grown):
         raise NotVectorisable(f"the loop makes or grows the list {name}")
+    for name in sorted(nest.text & (nest.live_out | nest.arrays.keys())):
+        raise NotVectorisable(f"the loop leaves text in {name}")
     root = propagate(normalise(without_breaks(nest.root, nest), nest.live_out), nest)
     above = region.loop.lineno if region.function is None else None
     np_name, import_ = import_edit(region.source, "numpy", "np", above=above)
+    if reassociate and (session := factorised(root, nest, region, np_name)) is not None:
+        return _match(region, session, session.root, import_, drawn)
     first: NotVectorisable | None = None
-    choices = _products(root, nest) if reassociate else _choices(root, nest)
+    roots = [root]
+    rows = expanded(root, nest, region)
+    if rows is not None:
+        roots, nest = [rows[0], root], rows[1]
+    choices = _products(roots, nest) if reassociate else _choices(roots, nest)
     for variant, plan in choices[:MAX_TRIALS]:
         narrower = () if reassociate else narrow_types(nest, variant.root)
         for narrow in (*narrower, {}):
             try:
-                session = attempt(nest, variant, region.source, np_name, plan.axes, narrow)
+                session = attempt(nest, variant, region, np_name, plan.axes, narrow)
                 return _match(region, session, variant.root, import_, drawn)
             except NotVectorisable as refusal:
                 log.debug("axes %s: %s", plan.axes, refusal.reason)
@@ -106,7 +117,7 @@ def _emit(region: Region, *, reassociate: bool, drawn: Drawn | None) -> Match:
     raise first
 
 
-def _choices(root: For, nest: Nest) -> list[tuple[Variant, Plan]]:
+def _choices(roots: Sequence[For], nest: Nest) -> list[tuple[Variant, Plan]]:
     """Every legal choice of axes in every order of the iterations, cheapest first.
 
     Raises NotVectorisable where there is none.
@@ -114,7 +125,7 @@ def _choices(root: For, nest: Nest) -> list[tuple[Variant, Plan]]:
     facts = Facts(nest)
     found = []
     obstacle: Plans | None = None
-    for variant in variants(root, nest, facts):
+    for variant in (v for root in roots for v in variants(root, nest, facts)):
         legal = plans(variant.root, nest, facts)
         obstacle = obstacle or legal
         found += [(variant, plan) for plan in legal.found]
@@ -126,20 +137,20 @@ def _choices(root: For, nest: Nest) -> list[tuple[Variant, Plan]]:
     return sorted(found, key=lambda choice: choice[1].seconds)
 
 
-def _products(root: For, nest: Nest) -> list[tuple[Variant, Plan]]:
+def _products(roots: Sequence[For], nest: Nest) -> list[tuple[Variant, Plan]]:
     """As `_choices`, of the nests with sums in place of the loops that only add up."""
     facts = Facts(nest)
     found = []
     obstacle: Plans | None = None
-    for variant in variants(root, nest, facts):
+    for variant in (v for root in roots for v in variants(root, nest, facts)):
         new = summed(variant, nest, facts)
         if new is None:
             continue
-        legal = plans(new.root, nest, facts, seconds_of_loops(root, nest))
+        legal = plans(new.root, nest, facts, seconds_of_loops(roots[-1], nest))
         obstacle = obstacle or legal
         found += [(new, plan) for plan in legal.found]
     if obstacle is None:
-        raise NotVectorisable(NO_SUMS, root.line)
+        raise NotVectorisable(NO_SUMS, roots[-1].line)
     if not found:
         raise NotVectorisable(obstacle.obstacle or "the sums are too short to gain", obstacle.line)
     return sorted(found, key=lambda choice: choice[1].seconds)
@@ -166,6 +177,10 @@ def _match(
     edits = [replace_statement(region.source, region.loop, lines)]
     if import_ is not None:
         edits.insert(0, import_)
+    if session.helpers:
+        top = top_level_statement(region.source, region.loop)
+        offset, block = functions_block(region.source, top, session.helpers)
+        edits.insert(0, Edit(offset, offset, block))
     edits[:0] = drawn.imports(region.source) if drawn else ()
     sums = sums_of(root)
     line = deciding_line(root) if session.last_digit or sums else None

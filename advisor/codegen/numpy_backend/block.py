@@ -55,6 +55,7 @@ def block_body(
         after = exposed(body[position + 1 :]) | context.future
         here = replace(context, future=after)
         session.checked.clear()
+        session.products.clear()
         _forward(statement, pending)
         match statement:
             case Assign(name=name, value=value):
@@ -89,8 +90,9 @@ def computed_here(session: Session, value: Expr, context: Context) -> None:
     """
     if not may_raise(value):
         return
-    lines, silent = len(session.lines), session.silent
+    lines, silent, products = len(session.lines), session.silent, dict(session.products)
     evaluate(session, value, context)
+    session.products = products
     if len(session.lines) > lines:
         session.checked.clear()
         del session.lines[lines:]
@@ -147,7 +149,9 @@ def axis_order(session: Session, loop: For) -> dict[str, int]:
     if not session.reductions and not session.scatters:
         stores = [s for s in statements(loop.body) if isinstance(s, Store)]
         if stores:
-            written = [reads(e) & set(axes) for e in stores[0].index]
+            # rows of the largest array that is written, in the order they lie in memory
+            along = [[reads(e) & set(axes) for e in store.index] for store in stores]
+            written = max(along, key=lambda names: len(frozenset().union(*names)))
             first = [name for names in written for name in sorted(names)]
             axes = list(dict.fromkeys((*first, *axes)))
     return {name: position for position, name in enumerate(dict.fromkeys(axes))}

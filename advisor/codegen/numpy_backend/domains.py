@@ -25,6 +25,7 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
+from ...loopnest.text import STRINGS
 from .normal import NotVectorisable
 from .ranges import Ranges
 from .session import BufferRef, Context, Session
@@ -252,6 +253,8 @@ def _original(expr: Expr) -> Expr:
 def _require_list(session: Session, expr: Expr, what: str, reason: str, extent: str) -> None:
     """Only plain ``values[i]`` of a flat list: its array does not exist yet."""
     match expr:
+        case Load(array=array) if session.nest.arrays[array].container in STRINGS:
+            pass  # the test would see text, not numbers
         case Load(array=array, index=(index,)) if isinstance(index, Var) or what == "moderate":
             tests = {
                 "nonzero": f"0 not in {array}",

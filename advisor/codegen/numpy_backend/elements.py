@@ -61,6 +61,9 @@ def load(session: Session, expr: Load, context: Context, *, target: bool = False
             if isinstance(part, Value):
                 inside(session, expr, dim, context, evaluate)
         return _gather(session, expr, found, name, dtype, context)
+    along = [part.axis for part in found if isinstance(part, indexing.AxisIndex)]
+    if len(along) == len(found) == 2 and along[0] == along[1]:
+        return _diagonal(session, expr, found, name, dtype, context, target=target)
     return _view(expr, found, name, dtype, context, target=target)
 
 
@@ -252,6 +255,37 @@ def _view(
         else (f"{base}.transpose({', '.join(str(axes.index(a)) for a in order)})")
     )
     return Value(align(turned, order, context.axes), ATOM, expr.type, dtype, frozenset(axes))
+
+
+def _diagonal(
+    session: Session,
+    expr: Load,
+    found: list[Part],
+    name: str,
+    dtype: str,
+    context: Context,
+    *,
+    target: bool,
+) -> Value:
+    """``a[i, i]``: ``a.diagonal()``, and where it is written a pair of subscripts each."""
+    (axis,) = {part.axis for part in found if isinstance(part, indexing.AxisIndex)}
+    if not target:
+        texts = [part.text for part in found if isinstance(part, indexing.AxisIndex)]
+        whole = name if texts == [":", ":"] else f"{name}[{', '.join(texts)}]"
+        text = align(f"{whole}.diagonal()", [axis], context.axes)
+        return Value(text, ATOM, expr.type, dtype, frozenset({axis}))
+    span = context.span(axis)
+    forms = [affine(index) for index in expr.index]
+    if context.axes != (axis,) or span.step != 1:
+        raise NotVectorisable(f"iterations write the same element of {expr.array}", expr.line)
+    places = []
+    for form in forms:
+        if form is None or form.coefficient(axis) != 1:
+            raise NotVectorisable(f"a diagonal of {expr.array}", expr.line)
+        first, stop = indexing.touched(form, axis, span)
+        low, high = session.facts.text(first), session.facts.text(stop)
+        places.append(f"{session.np}.arange({high if low == '0' else f'{low}, {high}'})")
+    return Value(f"{name}[{', '.join(places)}]", ATOM, expr.type, dtype, frozenset({axis}))
 
 
 def inserted_axes(done: list[str], axes: tuple[str, ...], present: list[str]) -> str:

@@ -23,11 +23,12 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
-from ...model import Source
+from ...model import Region
 from . import reduced
 from .block import axis_order, block_body, loop_header
 from .calm import check_calm
 from .expressions import scalar_text
+from .factors import factorisation, write_factorisation
 from .halo import Halo, allocation, filling
 from .indexing import span_of
 from .known import Facts
@@ -35,18 +36,19 @@ from .legality import index_range
 from .lists import convert_lists
 from .normal import NotVectorisable, exposed
 from .planning import all_loops
-from .products import check_start
 from .relaxation import relaxation
 from .restructure import ONCE, Variant
 from .scatter import scatter_stores
 from .session import Context, Session
+from .stores import make_rows
+from .summing import check_start, summed
 from .values import dtype_text
 
 
 def attempt(
     nest: Nest,
     variant: Variant,
-    source: Source,
+    region: Region,
     np_name: str,
     axes: frozenset[int],
     narrow: Mapping[str, str],
@@ -59,7 +61,7 @@ def attempt(
     halos: dict[str, Halo] = {}
     fills: set[tuple[int, str]] = set()
     for _ in range(6):
-        session = _session(nest, variant.root, source, np_name, axes, narrow)
+        session = _session(nest, variant.root, region, np_name, axes, narrow)
         session.moved = variant.moved
         session.halos = dict(halos)
         session.taken |= {h.name for h in halos.values()}
@@ -72,10 +74,22 @@ def attempt(
     raise NotVectorisable("the borders of the arrays could not be settled")
 
 
+def factorised(root: For, nest: Nest, region: Region, np_name: str) -> Session | None:
+    """The nest as one factorisation of a matrix; None if it is none. Raises NotVectorisable."""
+    facts = Facts(nest)
+    variant = summed(Variant(root), nest, facts)
+    found = None if variant is None else factorisation(variant.root, nest, facts)
+    if variant is None or found is None:
+        return None
+    session = _session(nest, variant.root, region, np_name, frozenset(), {})
+    write_factorisation(session, found)
+    return session
+
+
 def _session(
     nest: Nest,
     root: For,
-    source: Source,
+    region: Region,
     np_name: str,
     axes: frozenset[int],
     narrow: Mapping[str, str],
@@ -86,7 +100,8 @@ def _session(
             for part in walk(expr):
                 if isinstance(part, Var):
                     uses[part.name] = uses.get(part.name, 0) + 1
-    session = Session(nest, root, source, np_name, axes, uses, Facts(nest))
+    session = Session(nest, root, region.source, np_name, axes, uses, Facts(nest))
+    session.rebound = _rebound(nest, region)
     assigned = [s.name for s in statements((root,)) if isinstance(s, Assign)]
     session.single = frozenset(name for name in assigned if assigned.count(name) == 1)
     session.narrow = dict(narrow)
@@ -97,6 +112,19 @@ def _session(
         session.closed_ranges.add(relaxed.array)
     session.taken |= set(nest.privates)
     return session
+
+
+def _rebound(nest: Nest, region: Region) -> frozenset[str]:
+    """Arrays that ``x += ..`` may name: of a name from outside the function it would make a local.
+
+    Parameters, what the function made itself, and all names of code that is in no function.
+    """
+    if region.function is None:
+        return frozenset(name for name in nest.arrays if name.isidentifier())
+    given = region.function.args
+    parameters = {a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+    made = {name for name, info in nest.arrays.items() if info.allocation is not None}
+    return frozenset(name for name in parameters | made if name.isidentifier())
 
 
 class _Writer:
@@ -183,6 +211,8 @@ class _Writer:
                 statement.line,
                 "use a NumPy array",
             )
+        make_rows(session, statement.array)
+        session.changed.add(statement.array)
         info = session.nest.arrays[statement.array]
         target = scalar_text(
             session, Load(info.element, statement.line, statement.array, statement.index)

@@ -23,6 +23,7 @@ from ...loopnest.ir import (
     Var,
     walk,
 )
+from ..text_edge import short_number
 from . import indexing
 from .checks import (
     check_domain,
@@ -101,6 +102,12 @@ def _evaluate(session: Session, expr: Expr, context: Context) -> Value:
         case Var(name=name):
             if name in context.axes:
                 return _axis_index(session, name, context)
+            if name in session.nest.text and name not in session.nest.privates:
+                given = session.nest.scalars[name]
+                text = short_number(name, given.interval)
+                if given.literal is not None:
+                    text = repr(given.literal)
+                return Value(text, ATOM, expr.type, None)
             return Value(name, ATOM, expr.type, expr.type.dtype)
         case Dim(array=array, axis=axis):
             return Value(extent_text(session.nest, array, axis), ATOM, PY_INT, None)

@@ -18,7 +18,9 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
+from ...loopnest.text import STRINGS
 from ...model import Basis, Condition
+from ..text_edge import short_test, string_test
 from .known import Facts, extent_text, form_text
 from .normal import NotVectorisable
 from .provenance import made_like, proved_list, proved_type
@@ -42,21 +44,23 @@ def guards(
             tests.append(test)
             ledger.append(Condition(test, Basis.OBSERVED, guarded=True))
 
+    shapes = _whole_shapes(session)
     for name, info in session.nest.arrays.items():
         if name not in made:
             for test in _array_tests(session, name, info):
-                add(test)
+                if name not in shapes or test != f"{name}.ndim == {info.ndim}":
+                    add(test)
     for test in _scalar_tests(session):
+        add(test)
+    for test in shapes.values():
         add(test)
     for condition in session.nest.relies_on:
         add(_relied(session, condition))
     for symbol, form in session.facts.equal_required:
         pair = extent_of(symbol)
-        left = symbol if pair is None else extent_text(session.nest, *pair)
-        right = session.facts.constant_name(form) or form_text(
-            form, {s: _plain_text(session, s) for s in form.symbols}
-        )
-        add(f"{left} == {right}")
+        if pair is None or pair[0] not in shapes:
+            left = symbol if pair is None else extent_text(session.nest, *pair)
+            add(f"{left} == {_form_text(session, form)}")
     for form in _needed(session.facts):
         add(_inequality(session.facts, form))
     for test in _alias_tests(session, ledger):
@@ -68,7 +72,32 @@ def guards(
         session.ranges_used.pop(name, None)  # what a generator gives lies in its range
     for test in (*_range_tests(session), *(_not_implied(session, t) for t in session.domains)):
         add(test)
+    for test in session.last_tests:
+        add(test)
     return tests, ledger
+
+
+def _whole_shapes(session: Session) -> dict[str, str]:
+    """Arrays whose every extent must equal some scalar: one test of the shape for all of them."""
+    wanted: dict[str, dict[int, Affine]] = {}
+    for symbol, form in session.facts.equal_required:
+        pair = extent_of(symbol)
+        if pair is not None and not any(extent_of(s) for s in form.symbols):
+            wanted.setdefault(pair[0], {})[pair[1]] = form
+    found = {}
+    for array, forms in wanted.items():
+        info = session.nest.arrays[array]
+        strided = info.written and not info.c_contiguous  # its strides are looked at before
+        if info.container == "ndarray" and len(forms) == info.ndim and not strided:
+            extents = ", ".join(_form_text(session, forms[axis]) for axis in range(info.ndim))
+            found[array] = f"{array}.shape == ({extents}{',' if info.ndim == 1 else ''})"
+    return found
+
+
+def _form_text(session: Session, form: Affine) -> str:
+    return session.facts.constant_name(form) or form_text(
+        form, {s: _plain_text(session, s) for s in form.symbols}
+    )
 
 
 def _relied(session: Session, expr: Expr) -> str:
@@ -137,6 +166,8 @@ def _array_tests(session: Session, name: str, info: ArrayInput) -> list[str]:
             *(_storage(name, info) if info.written and info.allocation is None else ()),
         ]
     kind = info.element.kind.value
+    if info.container in STRINGS:
+        return [string_test(name, info.container, info.interval)]
     if proved_list(info):
         return []
     tests = [f"type({name}) is {info.container}"]
@@ -180,7 +211,9 @@ def _scalar_tests(session: Session) -> list[str]:
         if name in session.nest.privates and name not in session.reductions:
             continue  # assigned before it is read
         kind = scalar.type
-        if kind.dtype is not None:
+        if name in session.nest.text:
+            tests.append(short_test(name, scalar.interval))
+        elif kind.dtype is not None:
             tests.append(f"isinstance({name}, {session.np}.{kind.dtype.rstrip('_')})")
         else:
             # Not isinstance: True is an int, but x + (not True) is not what x + (not 1) is; and

@@ -55,6 +55,7 @@ def slice_text(
     first, stop = touched(form, axis, span)
     size = variable(extent_symbol(array, dim))
     facts = session.facts
+    facts.suppose_whole(size, stop)
     # u[i - 1] at i == 0 is u[-1] in Python: the slice must start inside.
     if not facts.require(first):
         raise NotVectorisable(f"the subscript of {array} becomes negative and wraps around", line)

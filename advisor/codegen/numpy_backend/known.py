@@ -87,6 +87,33 @@ class Facts:
         self._define(symbol, form)
         return True
 
+    def suppose_whole(self, size: Affine, stop: Affine) -> None:
+        """Where an axis ended at an array's end whenever the loop ran, test that it does.
+
+        ``x`` reads better than ``x[:n]``, and one equality is tested sooner than several bounds.
+        """
+        behind = self.canonical(size - stop)
+        extents = [name for name, factor in behind.pairs if extent_of(name) and factor == 1]
+        if len(behind.pairs) != 2 or len(extents) != 1:
+            return
+        (other,) = behind.symbols - set(extents)
+        if behind.coefficient(other) != -1 or other in self.ranges:
+            return
+        seen = self._seen(extents[0])
+        if seen is not None and seen == self._seen(other):
+            self.require_equal(extents[0], variable(other))
+
+    def _seen(self, symbol: str) -> float | int | None:
+        """The value at every observed entry; None if there were several."""
+        pair = extent_of(symbol)
+        if pair is not None:
+            info = self.nest.arrays.get(pair[0])
+            return None if info is None else info.shape[pair[1]]
+        scalar = self.nest.scalars.get(symbol)
+        if scalar is None or not scalar.constant:
+            return None
+        return scalar.interval.low
+
     def proved(self, form: Affine) -> bool:
         """Whether ``form >= 0`` is known."""
         lowest = self.outermost(form, lowest=True)
@@ -134,8 +161,27 @@ class Facts:
         lowest = self.outermost(form, lowest=True)
         if lowest.is_const or not lowest.symbols.isdisjoint(self.nest.privates):
             return False
+        if self._never_seen(lowest):
+            return False  # behind a test that never held, the new code would not run
         self.required.append(lowest)
         return True
+
+    def _never_seen(self, form: Affine) -> bool:
+        """``form >= 0`` held at no observed entry."""
+        most = float(form.const)
+        for symbol, factor in form.pairs:
+            pair = extent_of(symbol)
+            end: float | int | None = None
+            if pair is None:
+                scalar = self.nest.scalars.get(symbol)
+                if scalar is not None:
+                    end = scalar.interval.high if factor > 0 else scalar.interval.low
+            elif pair[0] in self.nest.arrays:
+                end = self.nest.arrays[pair[0]].shape[pair[1]]
+            if end is None:
+                return False
+            most += factor * end
+        return most < 0
 
     def text(self, form: Affine) -> str:
         """Python source of a form: positive terms first."""

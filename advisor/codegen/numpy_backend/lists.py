@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ...loopnest.ir import Append, ArrayInput, Kind, Store, statements
+from ...loopnest.text import STRINGS
+from ..text_edge import array_of
 from .normal import NotVectorisable
 from .provenance import proved_list
 from .ranges import outwards
@@ -15,6 +17,9 @@ def convert_lists(session: Session) -> None:
     written = {s.array for s in statements((session.root,)) if isinstance(s, Store | Append)}
     for name, info in session.nest.arrays.items():
         if info.container == "ndarray":
+            continue
+        if info.container in STRINGS:
+            _string(session, name, info)
             continue
         if info.container == "bytearray" or info.ndim > 2:
             inner = " of lists of lists" if info.ndim > 2 else ""
@@ -40,6 +45,15 @@ def convert_lists(session: Session) -> None:
         )
         if name in written:
             _write_back(session, name, array, info)
+
+
+def _string(session: Session, name: str, info: ArrayInput) -> None:
+    """An array of code points, or of bytes; ints of the usual width, for arithmetic."""
+    array = session.fresh(f"{name}_array")
+    session.array_names[name] = array
+    dtype = dtype_text(session.np, session.narrow.get(name, natural_dtype(info.element)))
+    text = array_of(name, info.container, info.interval, session.np)
+    session.prologue.append(f"{array} = {text}.astype({dtype})")
 
 
 def _write_back(session: Session, name: str, array: str, info: ArrayInput) -> None:

@@ -43,6 +43,8 @@ STRIDED = 4.0e-9
 """Seconds more for an element of a column: each lies in another cache line."""
 SCALAR = 6.0e-8
 """Seconds of one interpreted operation on scalars."""
+MASK = 4
+"""Operations that it takes to write the triangle of an array only."""
 TERM = 2.0e-10
 """Seconds for one term of a sum of products, a multiplication and an addition."""
 PRODUCT_CALL = 3.0e-6
@@ -305,6 +307,9 @@ def _cost(root: For, nest: Nest, axes: frozenset[int]) -> float:
                 case For(body=inner):
                     count = max(1.0, trips(statement, nest, around))
                     axis = id(statement) in axes
+                    if axis and (reads(statement.start) | reads(statement.stop)) & along:
+                        # rows of different lengths: a mask, and a store under it
+                        seconds += MASK * (kept * CALL + total * count * ELEMENT)
                     seconds += visit(
                         inner,
                         kept * (1.0 if axis else count),

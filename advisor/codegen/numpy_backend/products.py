@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...loopnest.affine import affine
-from ...loopnest.fold import reads
+from ...loopnest.fold import reads, substitute
 from ...loopnest.ir import (
-    Assign,
+    PY_INT,
     Binary,
     Expr,
     Kind,
@@ -20,14 +19,15 @@ from ...loopnest.ir import (
     Scalar,
     Sum,
     Unary,
-    expressions,
-    statements,
+    Var,
     walk,
 )
 from .indexing import span_of
+from .merging import sort_key, swapped
 from .normal import NotVectorisable
 from .session import BufferRef, Context, Session, Span
-from .values import ATOM, PRODUCT, UNARY, Value, binary, cast, natural_dtype
+from .values import ATOM, PRODUCT, SUM, UNARY, Value, binary, cast, natural_dtype
+from .wedges import UNEVEN, Wedge, cut, require_finite, wedge_of, whole_rows
 
 MOST_AXES = 2
 """Axes of a temporary that is made only to be added up."""
@@ -40,6 +40,8 @@ class _Operand:
 
     expr: Expr
     axes: frozenset[str]
+    wedges: tuple[Wedge, ...] = ()
+    """The triangles outside which it is zero."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class _Frame:
     context: Context
     spans: dict[str, Span]
     summed: tuple[str, ...]
+    wedges: tuple[Wedge, ...]
+    """Of the sums whose rows have different lengths."""
 
     @property
     def inside(self) -> frozenset[str]:
@@ -72,7 +76,10 @@ def sum_value(session: Session, expr: Sum, context: Context) -> Value:
     """The value of a sum over the axes of the context. Raises NotVectorisable."""
     frame = _frame(session, expr, context)
     result: Value | None = None
-    for sign, term in _terms(expr.body):
+    terms = _terms(expr.body)
+    if _mirror_images(frame, terms):
+        return _with_transpose(frame, expr, terms[0])
+    for sign, term in terms:
         value = _term(frame, term)
         if result is None:
             minus = replace(value, text=f"-{value.at(UNARY)}", level=UNARY)
@@ -85,43 +92,20 @@ def sum_value(session: Session, expr: Sum, context: Context) -> Value:
     return result
 
 
-def check_start(session: Session, statement: Assign) -> None:
-    """A sum with no terms is what it started with, Python's 0.0, where NumPy's is its own.
-
-    The one raises ZeroDivisionError as a divisor, the other warns; and a caller may ask for the
-    type. So there must be terms, unless nobody can tell. Raises NotVectorisable.
-    """
-    joined = session.nest.joined.keys()
-    sums = [part for part in walk(statement.value) if isinstance(part, Sum)]
-    if statement.name not in joined or not sums:
-        return
-    ends = [(affine(loop.start), affine(loop.stop), loop.step) for s in sums for loop in s.loops]
-    for start, stop, step in ends:
-        trips = None if start is None or stop is None else stop - start
-        if trips is None or not session.facts.require((trips if step > 0 else -trips) - 1):
-            break
-    else:
-        return
-    divisors = [
-        part.right
-        for inner in statements((session.root,))
-        for expr in expressions(inner)
-        for part in walk(expr)
-        if isinstance(part, Binary) and part.op in ("/", "//", "%", "**")
-    ]
-    if joined & session.nest.live_out or any(reads(e) & joined for e in divisors):
-        raise NotVectorisable("a sum may have no terms", statement.line)
-
-
 def _frame(session: Session, expr: Sum, context: Context) -> _Frame:
     spans = dict(context.spans)
+    wedges: list[Wedge] = []
     for loop in expr.loops:
         if loop.index in spans:
             raise NotVectorisable(f"two loops over {loop.index}", expr.line)
-        if (reads(loop.start) | reads(loop.stop)) & set(context.axes):
-            raise NotVectorisable("the number of terms differs between the elements", expr.line)
-        spans[loop.index] = span_of(loop)
-    return _Frame(session, context, spans, tuple(loop.index for loop in expr.loops))
+        wedge = wedge_of(loop, context)
+        if wedge is None:
+            spans[loop.index] = span_of(loop)
+        else:
+            wedges.append(wedge)
+            spans[loop.index] = whole_rows(session, loop, expr.body, context)
+    summed = tuple(loop.index for loop in expr.loops)
+    return _Frame(session, context, spans, summed, tuple(wedges))
 
 
 # --------------------------------------------------------------------- terms
@@ -134,6 +118,35 @@ def _terms(expr: Expr, sign: str = "+") -> list[tuple[str, Expr]]:
         case Unary(op="-", operand=operand):
             return _terms(operand, _opposite(sign))
     return [(sign, expr)]
+
+
+def _mirror_images(frame: _Frame, terms: Sequence[tuple[str, Expr]]) -> bool:
+    """``a[i, k] * b[j, k] + b[i, k] * a[j, k]``: the one is the transpose of the other."""
+    axes = frame.context.axes
+    if len(axes) != 2 or len(terms) != 2 or terms[0][0] != terms[1][0] or frame.wedges:
+        return False
+    if frame.spans[axes[0]] != frame.spans[axes[1]] or frame.context.mask is not None:
+        return False
+    one, two = (sorted((op, sort_key(e)) for op, e in _factors(term)) for _, term in terms)
+    turned = _factors(swapped(terms[0][1], *axes))
+    return one != two and sorted((op, sort_key(e)) for op, e in turned) == two
+
+
+def _with_transpose(frame: _Frame, expr: Sum, first: tuple[str, Expr]) -> Value:
+    """``product + product.T`` of a product with a name of its own."""
+    session, (sign, term) = frame.session, first
+    place = expr, frame.context.spans
+    if place not in session.products:
+        value = _term(frame, term)
+        if value.axes != frozenset(frame.context.axes):
+            raise NotVectorisable("a sum over a term that does not change", expr.line)
+        name = session.fresh("product")
+        session.line(f"{name} = {value.text}")
+        session.products[place] = name
+    name = session.products[place]
+    text = f"{name} + {name}.T" if sign == "+" else f"-{name} - {name}.T"
+    axes = frozenset(frame.context.axes)
+    return Value(text, SUM, expr.type, natural_dtype(term.type), axes, True)
 
 
 def _opposite(sign: str) -> str:
@@ -172,10 +185,15 @@ def _axes(frame: _Frame, expr: Expr) -> frozenset[str]:
 
 def _term(frame: _Frame, term: Expr) -> Value:
     """The sum of one product of factors."""
+    square = _scaled_square(frame, term)
+    if square is not None:
+        return square
     operands = _operands(frame, term)
     missing = set(frame.summed) - frozenset().union(*(o.axes for o in operands))
     if missing:
         raise NotVectorisable("a sum over a term that does not change", term.line)
+    if frame.wedges:
+        operands = _cut(frame, operands)
     if len(operands) == 1 or _twice(operands):
         return _added_up(frame, term, operands)
     if len(operands) == 2:
@@ -183,6 +201,49 @@ def _term(frame: _Frame, term: Expr) -> Value:
         if value is not None:
             return value
     return _einsum(frame, term, operands)
+
+
+def _cut(frame: _Frame, operands: Sequence[_Operand]) -> list[_Operand]:
+    """The operands, one of them zero where a row has no term. Raises NotVectorisable."""
+    pairs = {name for wedge in frame.wedges for name in (wedge.index, wedge.axis)}
+    whole = next((operand for operand in operands if pairs <= operand.axes), None)
+    if whole is None or len(operands) > 2 or _twice(operands):
+        raise NotVectorisable(UNEVEN, operands[0].expr.line)
+    for operand in operands:
+        if operand is not whole:
+            require_finite(frame.session, operand.expr, frame.context)
+    return [replace(o, wedges=frame.wedges) if o is whole else o for o in operands]
+
+
+def _scaled_square(frame: _Frame, term: Expr) -> Value | None:
+    """``alpha * (A @ A.T)`` for ``alpha * A[i, k] * A[j, k]``: BLAS computes one half of it.
+
+    With the factor inside, ``(alpha * A) @ A.T`` are two matrices to it.
+    """
+    factors = [(op, e, _axes(frame, e)) for op, e in _factors(term)]
+    if frame.wedges:
+        return None
+    arrays = [_Operand(e, axes) for op, e, axes in factors if axes and op == "*"]
+    scalars = [(op, e) for op, e, axes in factors if not axes]
+    if not scalars or len(arrays) != 2 or len(arrays) + len(scalars) < len(factors):
+        return None
+    one, two = arrays
+    own = [*(one.axes - set(frame.summed)), *(two.axes - set(frame.summed))]
+    if len(own) != 2 or own[0] == own[1] or not all(isinstance(a.expr, Load) for a in arrays):
+        return None
+    put = {own[0]: Var(PY_INT, term.line, own[1])}
+    if substitute(one.expr, put) != two.expr or frame.spans[own[0]] != frame.spans[own[1]]:
+        return None
+    product = _matrix_product(frame, term, one, two)
+    if product is None:
+        return None
+    scale = scalars[0][1]
+    if scalars[0][0] == "/":
+        return None
+    for op, more in scalars[1:]:
+        scale = _multiplied(op, scale, more)
+    factor = _written(frame, _Operand(scale, frozenset()), (), natural_dtype(term.type))
+    return binary("*", factor, product, term.type, product.dtype)
 
 
 def _twice(operands: Sequence[_Operand]) -> bool:
@@ -206,13 +267,15 @@ def _operands(frame: _Frame, term: Expr) -> list[_Operand]:
         kinds = dict.fromkeys(a.axes for a in arrays)
         groups = [*(_one([a for a in arrays if a.axes == kind])[0] for kind in kinds)]
     groups = _absorbed(groups)
+    pairs = {name for wedge in frame.wedges for name in (wedge.index, wedge.axis)}
     for op, e, axes in reversed(factors):
         if op == "*" and axes:
             continue
         hosts = [g for g in groups if axes <= g.axes]
         if not hosts:
             raise NotVectorisable("a sum over a term that does not change", term.line)
-        host = min(hosts, key=lambda g: (len(g.axes), groups.index(g)))
+        # zeros times a factor that is infinite would be NaN: it goes to where they are made
+        host = min(hosts, key=lambda g: (not pairs <= g.axes, len(g.axes), groups.index(g)))
         first, second = (e, host.expr) if op == "*" else (host.expr, e)
         groups[groups.index(host)] = _Operand(_multiplied(op, first, second), host.axes)
     return groups
@@ -272,7 +335,8 @@ def _written(frame: _Frame, operand: _Operand, axes: Sequence[str], dtype: str) 
     value = evaluate(frame.session, operand.expr, context)
     if value.axes != frozenset(axes):
         raise NotVectorisable("a sum over a term that does not change", operand.expr.line)
-    return cast(value, dtype, frame.session.np)
+    value = cast(value, dtype, frame.session.np)
+    return cut(frame.session, value, axes, operand.wedges, frame.spans)
 
 
 def _placed(frame: _Frame, text: str, level: int, term: Expr, kept: tuple[str, ...]) -> Value:

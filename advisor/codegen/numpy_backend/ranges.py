@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from ...loopnest.affine import Affine, affine, extent_of, extent_symbol, variable
 from ...loopnest.ir import (
     Binary,
@@ -17,14 +15,28 @@ from ...loopnest.ir import (
     Kind,
     Load,
     Select,
+    Store,
     Sum,
     Unary,
     Var,
+    statements,
+)
+from ...loopnest.text import STRINGS
+from .intervals import (
+    ANY,
+    Bound,
+    add,
+    binary_interval,
+    called,
+    product,
+    scaled,
+    square,
+    unary,
+    union,
 )
 from .session import BufferRef, Context, Session
 from .values import natural_dtype
 
-Bound = float | int | None
 LARGEST = 2**40
 """Extents and trip counts that no run passes: a terabyte of bytes, twelve days of array steps."""
 GIVEN = "fewer than 2**40 elements an array and steps a loop: a terabyte, days of array steps"
@@ -34,7 +46,6 @@ MOST_INT = 2**62 - 1
 """Integers of the array code stay below: one sum of two still fits into 64 bits."""
 EXACT = 2**53
 """Up to it every integer is a double."""
-_ANY = Interval()
 _Test = tuple[Expr, str, float | int]
 """``(value, "<", bound)``."""
 
@@ -53,6 +64,8 @@ class Ranges:
         self.positive: set[str] = set()
         self.assumed: list[_Test] = []
         """Tests that hold where the value is asked for."""
+        self.supposed = ""
+        """The array under `_never_negative`."""
 
     def commit(self) -> None:
         """The caller relies on an interval: its observations become run-time tests."""
@@ -81,9 +94,9 @@ class Ranges:
     def _interval(self, expr: Expr) -> Interval:
         match expr:
             case Const(value=value) if not isinstance(value, complex):
-                return Interval(value, value) if value == value else _ANY
+                return Interval(value, value) if value == value else ANY
             case BufferRef(buffer=buffer):
-                return self.session.buffer_ranges.get(buffer.version, _ANY)
+                return self.session.buffer_ranges.get(buffer.version, ANY)
             case Var(name=name):
                 return self._variable(name, expr)
             case Dim(array=array, axis=axis):
@@ -91,7 +104,7 @@ class Ranges:
             case Load(array=array):
                 return self._array(array, expr)
             case Unary(op=op, operand=operand):
-                return _unary(op, self.interval(operand))
+                return unary(op, self.interval(operand))
             case Binary():
                 return self._binary(expr)
             case Compare() | Bool():
@@ -99,11 +112,11 @@ class Ranges:
             case Select():
                 return self._select(expr)
             case Call(function=name, args=args):
-                return _call(name, [self.interval(a) for a in args])
+                return called(name, [self.interval(a) for a in args])
             case Sum(body=body):
                 low = self.interval(body).low
-                return Interval(0, None) if low is not None and low >= 0 else _ANY
-        return _ANY
+                return Interval(0, None) if low is not None and low >= 0 else ANY
+        return ANY
 
     def _select(self, expr: Select) -> Interval:
         """Both arms, each with what the test says: ``0 if b < 0 else 9 if b > 9 else b``."""
@@ -130,14 +143,16 @@ class Ranges:
             return self._run(*self.session.facts.ranges[name])
         scalar = self.session.nest.scalars.get(name)
         if scalar is None or name in self.session.nest.privates:
-            return _ANY
+            return ANY
         if scalar.literal is not None and not isinstance(scalar.literal, complex):
             return Interval(scalar.literal, scalar.literal)
+        if name in self.session.nest.text:
+            return scalar.interval
         if scalar.equals:
             return self._symbol(name)
         low, high = scalar.interval.low, scalar.interval.high
         if low is None or high is None:
-            return _ANY
+            return ANY
         if expr.type.kind is Kind.FLOAT:
             # Only the sign of a factor matters: alpha > 0 today may be another positive number.
             low = 0.0 if low >= 0 else None
@@ -156,8 +171,8 @@ class Ranges:
         """
         a, b = self._form(low), self._form(high)
         self.sized |= a.low is None or b.high is None
-        lows = [x for x in (a.low, _add(b.low, -LARGEST)) if x is not None]
-        highs = [x for x in (b.high, _add(a.high, LARGEST)) if x is not None]
+        lows = [x for x in (a.low, add(b.low, -LARGEST)) if x is not None]
+        highs = [x for x in (b.high, add(a.high, LARGEST)) if x is not None]
         return Interval(max(lows, default=None), min(highs, default=None))
 
     def trips(self, low: Affine, high: Affine) -> Interval:
@@ -168,7 +183,7 @@ class Ranges:
         form = self.session.facts.canonical(form)
         found = Interval(form.const, form.const)
         for symbol, factor in form.pairs:
-            found = binary_interval("+", found, _scaled(self._symbol(symbol), factor))
+            found = binary_interval("+", found, scaled(self._symbol(symbol), factor))
         return found
 
     def _symbol(self, symbol: str) -> Interval:
@@ -184,10 +199,10 @@ class Ranges:
         scalar = self.session.nest.scalars.get(symbol)
         extent = extent_of(symbol) is not None or (scalar is not None and bool(scalar.equals))
         if symbol in self.session.nest.privates or not (extent or scalar):
-            return _ANY
+            return ANY
         if self.size == LARGEST:
             self.sized |= extent
-            return Interval(0, LARGEST) if extent else _ANY
+            return Interval(0, LARGEST) if extent else ANY
         self.sizes.add(symbol)
         return Interval(0 if extent else -self.size, self.size)
 
@@ -199,11 +214,13 @@ class Ranges:
         info = self.session.nest.arrays[array]
         limits = _type_limits(info.element.dtype or natural_dtype(info.element))
         if info.written and not _keeps(self.session, array):
-            return limits
+            return Interval(0, None) if self._never_negative(array) else limits
         if info.allocation is not None and info.allocation.function == "drawn":
             return info.interval
+        if info.container in STRINGS:
+            return info.interval
         if info.element.kind not in (Kind.INT, Kind.BOOL):
-            return _ANY
+            return ANY
         narrow = limits.high is not None and limits.high <= 255
         if narrow and (info.interval.low != 0 or info.interval.high != 1):
             return limits
@@ -212,6 +229,23 @@ class Ranges:
             return limits
         self.used[array] = (_down(int(low)), _up(int(high)))
         return Interval(*self.used[array])
+
+    def _never_negative(self, array: str) -> bool:
+        """An array of floats that starts at zero or above, and gets nothing below (or NaN).
+
+        By induction: as long as no element is negative, every value that is stored is not.
+        """
+        info = self.session.nest.arrays[array]
+        fill = None if info.allocation is None else info.allocation.fill
+        if info.element.kind is not Kind.FLOAT or fill is None or fill < 0:
+            return False
+        if self.supposed:
+            return array == self.supposed
+        self.supposed = array
+        stores = [s for s in statements((self.session.root,)) if isinstance(s, Store)]
+        lows = [self.interval(s.value).low for s in stores if s.array == array]
+        self.supposed = ""
+        return all(low is not None and low >= 0 for low in lows)
 
     def _binary(self, expr: Binary) -> Interval:
         form = affine(expr)
@@ -222,12 +256,15 @@ class Ranges:
             case Binary(op="*", left=Binary(op="*", left=factor, right=first), right=second) if (
                 first == second
             ):
-                return _product(self.interval(factor), _square(self.interval(second)))
+                return product(self.interval(factor), square(self.interval(second)))
         a, b = self.interval(expr.left), self.interval(expr.right)
         if expr.op == "*" and expr.left == expr.right:
-            return _square(a)
+            return square(a)
         if expr.op == "**" and isinstance(expr.right, Const) and expr.right.value == 2:
-            return _square(a)
+            return square(a)
+        whole = expr.right.type.kind is Kind.INT
+        if expr.op == "/" and whole and b.low == 0 and a.low is not None and a.low >= 0:
+            return Interval(0, None)  # x / 0 is infinity or NaN: there is no integer -0
         return binary_interval(expr.op, a, b)
 
 
@@ -258,7 +295,7 @@ def best(session: Session, context: Context, expr: Expr) -> Interval:
         if within(found, -MOST_INT, MOST_INT):
             ranges.commit()
             return found
-    return _ANY
+    return ANY
 
 
 def fits(
@@ -327,123 +364,4 @@ def _type_limits(dtype: str | None) -> Interval:
         "int64": (-(2**63), 2**63 - 1),
         "uint64": (0, 2**64 - 1),
     }
-    return Interval(*limits[dtype]) if dtype in limits else _ANY
-
-
-def union(a: Interval, b: Interval) -> Interval:
-    """The smallest interval that holds both."""
-    low = None if a.low is None or b.low is None else min(a.low, b.low)
-    high = None if a.high is None or b.high is None else max(a.high, b.high)
-    return Interval(low, high)
-
-
-def _unary(op: str, a: Interval) -> Interval:
-    if op == "-":
-        return Interval(None if a.high is None else -a.high, None if a.low is None else -a.low)
-    if op == "not":
-        return Interval(0, 1)
-    return a if op == "+" else _ANY
-
-
-def _square(a: Interval) -> Interval:
-    ends = [abs(end) for end in (a.low, a.high) if end is not None]
-    high = max(ends) ** 2 if len(ends) == 2 and max(ends) < 1e150 else None
-    low = 0
-    if a.low is not None and a.low > 0 and a.low > 1e-150:
-        low = a.low * a.low  # type: ignore[assignment]
-    return Interval(low, high)
-
-
-def binary_interval(op: str, a: Interval, b: Interval) -> Interval:
-    """Range of ``a op b``."""
-    match op:
-        case "+":
-            return Interval(_add(a.low, b.low), _add(a.high, b.high))
-        case "-":
-            return binary_interval("+", a, _unary("-", b))
-        case "*":
-            return _product(a, b)
-        case "/" if a.low is not None and a.low >= 0 and b.low is not None and b.low > 0:
-            return Interval(0, None)
-        case "/" if _finite(a) and _finite(b) and b.low is not None and b.low >= 1:
-            return Interval(min(a.low, 0), max(a.high, 0))  # type: ignore[type-var]
-        case "//" if b.low is not None and b.low >= 1 and a.low is not None and a.high is not None:
-            return Interval(min(a.low, 0), max(a.high, 0))
-        case "%" if b.low is not None and b.low >= 1 and b.high is not None:
-            return Interval(0, b.high)
-        case "&" if a.low is not None and a.low >= 0 and b.low is not None and b.low >= 0:
-            highs = [x for x in (a.high, b.high) if x is not None]
-            return Interval(0, min(highs) if highs else None)
-        case "|" | "^" if (a.low, b.low) == (0, 0) and a.high == b.high == 1:
-            return Interval(0, 1)
-    return _ANY
-
-
-def _scaled(a: Interval, factor: int) -> Interval:
-    low = None if a.low is None else a.low * factor
-    high = None if a.high is None else a.high * factor
-    return Interval(low, high) if factor >= 0 else Interval(high, low)
-
-
-def _add(a: Bound, b: Bound) -> Bound:
-    return None if a is None or b is None else a + b
-
-
-def _product(a: Interval, b: Interval) -> Interval:
-    if a.low is None or a.high is None or b.low is None or b.high is None:
-        signs = {_sign(a), _sign(b)}
-        if None in signs:
-            return _ANY
-        if a.low is not None and b.low is not None and min(a.low, b.low) > 0:
-            low = a.low * b.low
-            return Interval(low if low > 1e-290 else 0, None)
-        return Interval(None, 0) if signs == {1, -1} else Interval(0, None)
-    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return Interval(min(ends), max(ends))
-
-
-def _finite(a: Interval) -> bool:
-    return a.low is not None and a.high is not None
-
-
-def _sign(a: Interval) -> int | None:
-    if a.low is not None and a.low >= 0:
-        return 1
-    return -1 if a.high is not None and a.high <= 0 else None
-
-
-def _call(name: str, args: list[Interval]) -> Interval:
-    short = name.rpartition(".")[2]
-    if short in ("abs", "fabs", "absolute"):
-        square = _square(args[0])
-        ends = [abs(e) for e in (args[0].low, args[0].high) if e is not None]
-        return Interval(0, max(ends) if len(ends) == 2 and square.high is not None else None)
-    if short == "sqrt":
-        low = args[0].low
-        return Interval(0 if low is None or low <= 0 else math.sqrt(low) * 0.999, None)
-    if short in ("exp", "hypot", "cosh"):
-        return Interval(0, None)
-    if short in ("sin", "cos", "tanh"):
-        return Interval(-1, 1)
-    if name in ("min", "max") and len(args) == 2:
-        a, b = args
-        pick = min if name == "min" else max
-        low = None if a.low is None or b.low is None else pick(a.low, b.low)
-        high = None if a.high is None or b.high is None else pick(a.high, b.high)
-        if name == "max":
-            lows = [x for x in (a.low, b.low) if x is not None]
-            low = max(lows) if lows else None
-        else:
-            highs = [x for x in (a.high, b.high) if x is not None]
-            high = min(highs) if highs else None
-        return Interval(low, high)
-    if short in ("int", "float", "trunc", "floor", "ceil", "rint", "float64") and len(args) == 1:
-        low, high = args[0].low, args[0].high
-        if short in ("float", "float64"):
-            return args[0]
-        return Interval(
-            None if low is None else math.floor(low), None if high is None else math.ceil(high)
-        )
-    if name == "bool":
-        return Interval(0, 1)
-    return _ANY
+    return Interval(*limits[dtype]) if dtype in limits else ANY

@@ -3,7 +3,8 @@
 Two transformations, each proved by the dependence test on whole iteration vectors (no operation
 changes, and every two accesses to one element keep their order, so results are equal bit for bit):
 
-- distribution: ``s[j] += ..`` and ``q[i] += ..`` of one loop get loops of their own;
+- distribution: ``s[j] += ..`` and ``q[i] += ..`` of one loop get loops of their own, in another
+  order than in the text where the dependences want it;
 - column sweep: a triangular recurrence ``for j: for k < j: x[j] -= L[j, k] * x[k]``, then
   ``x[j] /= L[j, j]``, visits ``k`` outside: ``x[k] /= L[k, k]``, then all ``x[j]`` with ``j > k``
   (Golub and Van Loan, "Matrix Computations", section 3.1.3: column-oriented substitution).
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 from ...loopnest.affine import Affine, affine, constant, to_expr, variable
 from ...loopnest.ir import (
@@ -135,37 +137,67 @@ def distribute(loop: For, outer: tuple[For, ...], nest: Nest, facts: Facts) -> t
         return (loop,)
     if sum(len(list(accesses(s, ()))) for s in loop.body) > MAX_ACCESSES:
         return (loop,)
-    groups: list[list[Stmt]] = [[loop.body[0]]]
-    for position in range(1, len(loop.body)):
-        parts = loop.body[:position], loop.body[position:]
-        if _separable(*parts, (*outer, loop), nest, facts):
-            groups.append([loop.body[position]])
-        else:
-            groups[-1].append(loop.body[position])
+    groups = _groups(loop.body, (*outer, loop), nest, facts)
     if len(groups) == 1:
         return (loop,)
-    return tuple(replace(loop, body=tuple(group)) for group in groups)
+    return tuple(replace(loop, body=group) for group in groups)
 
 
-def _separable(
-    first: tuple[Stmt, ...],
-    second: tuple[Stmt, ...],
+def _groups(
+    body: tuple[Stmt, ...], loops: tuple[For, ...], nest: Nest, facts: Facts
+) -> list[tuple[Stmt, ...]]:
+    """The cycles of the dependence graph, in an order that keeps all other dependences.
+
+    Each statement that is on no cycle is a group of its own (Allen and Kennedy, "Optimizing
+    Compilers for Modern Architectures", section 2.4).
+    """
+    count = len(body)
+    before = [[False] * count for _ in body]
+    pairs = [(p, q) for q in range(count) for p in range(q)]
+    for p, q in pairs:
+        before[q][p] = _depends(body[q], body[p], (1,), loops, nest, facts)
+    if not any(before[q][p] for p, q in pairs):
+        return [(statement,) for statement in body]
+    for p, q in pairs:
+        before[p][q] = _depends(body[p], body[q], (0, 1), loops, nest, facts)
+    reach = [row[:] for row in before]
+    for middle, p, q in product(range(count), repeat=3):
+        reach[p][q] |= reach[p][middle] and reach[middle][q]
+    groups: list[tuple[Stmt, ...]] = []
+    left = set(range(count))
+    while left:
+        # the first statement in the text that no other group has to precede
+        ready = (p for p in sorted(left) if all(reach[p][q] for q in left if reach[q][p]))
+        first = next(ready)
+        group = [q for q in sorted(left) if q == first or (reach[first][q] and reach[q][first])]
+        groups.append(tuple(body[q] for q in group))
+        left -= set(group)
+    return groups
+
+
+def _depends(
+    first: Stmt,
+    second: Stmt,
+    steps: tuple[int, ...],
     loops: tuple[For, ...],
     nest: Nest,
     facts: Facts,
 ) -> bool:
-    """All iterations of ``first`` may run before all of ``second``."""
-    if _linked(first, second) or _linked(second, first):
-        return False
-    signs = (*(0 for _ in loops[:-1]), -1)
-    for a in _accesses(first, loops):
-        for b in _accesses(second, loops):
+    """Some element that the first touches is touched so many iterations later by the second.
+
+    ``steps``: 0 for the same iteration, 1 for any later one; one of the two writes.
+    """
+    if _linked((first,), (second,)) or _linked((second,), (first,)):
+        return True
+    for a in _accesses((first,), loops):
+        for b in _accesses((second,), loops):
             if not _may_share(a, b, nest):
                 continue
-            # a[i] = ..; b[i] = a[i + 1]: the second statement would read what is new
-            if a.array != b.array or coupled.can_meet(a, b, signs, loops, facts):
-                return False
-    return True
+            for step in steps:
+                signs = (*(0 for _ in loops[:-1]), step)
+                if a.array != b.array or coupled.can_meet(a, b, signs, loops, facts):
+                    return True
+    return False
 
 
 def _linked(first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> bool:

@@ -20,9 +20,10 @@ from ...loopnest.ir import (
     walk,
 )
 from .expressions import evaluate, wanted_dtype
+from .intervals import union
 from .legality import index_range
 from .normal import NotVectorisable
-from .ranges import LARGEST, MOST_INT, Ranges, best, fits, union
+from .ranges import LARGEST, MOST_INT, Ranges, best, fits
 from .reductions import reduce_assign
 from .session import Binding, Buffer, BufferRef, Context, Env, Session, Span
 from .values import ATOM, cast, dtype_text, natural_dtype, result_dtype

@@ -89,6 +89,7 @@ def scatter_add(session: Session, statement: Store, context: Context, env: Env) 
     elif mask is not None:
         raise NotVectorisable("a sum under a condition that does not change", statement.line)
     name = session.array_names.get(statement.array, statement.array)
+    session.changed.add(statement.array)
     session.line(
         _counted(session, statement, op, term, index, places, context, name)
         or _added_at(session, op, places, value, name)

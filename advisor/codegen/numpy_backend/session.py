@@ -107,6 +107,8 @@ class Session:
     """Before all loops: conversions and buffers."""
     epilogue: list[str] = field(default_factory=list)
     level: int = 0
+    rebound: frozenset[str] = frozenset()
+    """Arrays whose name may stand before ``+=``."""
     taken: set[str] = field(default_factory=set)
     ranges_used: dict[str, tuple[float | int | None, float | int | None]] = field(
         default_factory=dict
@@ -127,6 +129,10 @@ class Session:
     """Some library function may round the last digit differently on arrays."""
     domains: list[str] = field(default_factory=list)
     """Tests on whole inputs, so that no element raises: ``(x != 0).all()``."""
+    last_tests: list[str] = field(default_factory=list)
+    """Tests that cost as much as the array code: they do its work."""
+    helpers: list[str] = field(default_factory=list)
+    """Functions that the array code calls, to be defined above."""
     tests: list[Expr] = field(default_factory=list)
     """The conditions under which the expression being written is evaluated."""
     raises: bool = False
@@ -146,8 +152,12 @@ class Session:
     """Private scalars with one assignment in the whole nest."""
     masks: dict[tuple[Expr, tuple[tuple[str, Span], ...]], Expr] = field(default_factory=dict)
     """Tests of the present block on its indices alone, and the arrays that hold them."""
+    products: dict[tuple[Expr, tuple[tuple[str, Span], ...]], str] = field(default_factory=dict)
+    """Sums of the present statement that have a name of their own, by their axes' spans."""
     rectangles: list[For] = field(default_factory=list)
     """Loops made while writing: `axes` knows them by ``id``."""
+    changed: set[str] = field(default_factory=set)
+    """Arrays that the lines written so far store into."""
     scatters: frozenset[int] = frozenset()
     """``id`` of the stores that add to computed elements, see `scatter`."""
     axis_order: dict[str, int] = field(default_factory=dict)

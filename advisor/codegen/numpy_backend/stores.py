@@ -10,6 +10,7 @@ from ...loopnest.ir import (
     Assign,
     Binary,
     Call,
+    Compare,
     Const,
     Expr,
     For,
@@ -27,6 +28,7 @@ from ...loopnest.ir import (
 )
 from .domains import require_number
 from .elements import load
+from .expansion import Expansion
 from .expressions import evaluate, truth
 from .normal import NotVectorisable, negate
 from .provenance import copied_from
@@ -73,6 +75,11 @@ def store(session: Session, statement: Store, context: Context, env: Env) -> lis
 
 def write(session: Session, item: Pending, context: Context, env: Env) -> None:
     """One array store."""
+    _write(session, item, context, env)
+    session.changed.add(item.array)
+
+
+def _write(session: Session, item: Pending, context: Context, env: Env) -> None:
     save_readers(session, item.array, context, env)
     info = session.nest.arrays[item.array]
     line = item.statement.line
@@ -90,6 +97,10 @@ def write(session: Session, item: Pending, context: Context, env: Env) -> None:
             session.tests.pop()
             session.warns = False
             slot = target.text
+            pick = _extreme(test, then, element)
+            if pick and new.is_array and new.dtype == natural_dtype(info.element):
+                session.line(f"{session.np}.{pick}({slot}, {new.text}, out={slot})")
+                return
             if mask.is_array:
                 session.line(f"{session.np}.copyto({slot}, {new.text}, where={mask.text})")
                 if new.dtype not in (None, natural_dtype(info.element)):
@@ -102,33 +113,90 @@ def write(session: Session, item: Pending, context: Context, env: Env) -> None:
                     raise NotVectorisable("a masked store converts its values", line)
                 return
     result = evaluate(session, item.value, context)
+    if isinstance(info.allocation, Expansion) and item.array not in session.changed:
+        if _is_whole(result, target, item.array, context):
+            session.line(f"{item.array} = {result.text}")
+            return
+        make_rows(session, item.array)
     slot = target.text if target.text.endswith("]") else f"{target.text}[:]"
     if target.text.endswith(".T"):
         slot = f"{target.text}[:]"
-    whole = _ufunc_out(session, item.value, target, result, context)
-    session.line(whole or f"{slot} = {result.text}")
+    updates = _in_place(session, item, target, result, context)
+    for text in updates or [f"{slot} = {result.text}"]:
+        session.line(text)
 
 
-def _ufunc_out(
-    session: Session, value: Expr, target: Value, result: Value, context: Context
-) -> str | None:
-    """``a[i] = a[i] + x`` becomes ``a += x``."""
+def _extreme(test: Expr, then: Expr, element: Load) -> str:
+    """``if new < a[i]: a[i] = new`` of integers is ``minimum``; a float may be NaN."""
+    match test:
+        case Compare(op="<" | ">" as op, left=left, right=right) if element.type.kind is Kind.INT:
+            if {left, right} == {then, element}:
+                return "minimum" if (op == "<") == (left == then) else "maximum"
+    return ""
+
+
+def _is_whole(result: Value, target: Value, array: str, context: Context) -> bool:
+    """The value is a new array of just the elements that are written, all there are."""
+    everywhere = result.axes == frozenset(context.axes) and not context.kept
+    return everywhere and result.fresh and result.dtype == "float64" and target.text == array
+
+
+def make_rows(session: Session, array: str) -> None:
+    """``rows = np.empty((n, m))`` in front of the loops, once, for an expanded array."""
+    info = session.nest.arrays[array]
+    if isinstance(info.allocation, Expansion) and array not in session.changed:
+        forms = (affine(e) for e in info.extents if e is not None)
+        extents = ", ".join(session.facts.text(form) for form in forms if form is not None)
+        session.prologue.append(f"{array} = {session.np}.empty(({extents}))")
+
+
+def _in_place(
+    session: Session, item: Pending, target: Value, result: Value, context: Context
+) -> list[str]:
+    """``a[i] = a[i] + x - y`` becomes ``a += x`` and ``a -= y``, ``x * a[i]`` becomes ``a *= x``.
+
+    Each statement needs one array for its right side, not one for every operation. Empty where
+    that is not the same.
+    """
+    start, steps = _steps(item.value)
+    if not isinstance(start, Load) or not steps or not result.is_array:
+        return []
+    first, dtype = evaluate(session, start, context), natural_dtype(start.type)
+    if first.text != target.text or result.dtype != dtype:
+        return []
+    if "[" not in target.text and context.kept and target.text in session.nest.privates:
+        return []
+    changed = {item.array, *session.nest.arrays[item.array].aliases}
+    later = [part for _, step in steps[1:] for part in walk(step)]
+    if any(isinstance(part, Load) and part.array in changed for part in later):
+        return []
+    # u[1:].T += x would set the attribute T
+    plain = target.text.endswith("]") or target.text in session.rebound
+    slot = target.text if plain else f"{target.text}[:]"
+    lines = []
+    for op, step in steps:
+        value = evaluate(session, step, context)
+        if result_dtype(op, first, value) != dtype or (session.silent and len(steps) > 1):
+            return []
+        lines.append(f"{slot} {op}= {value.text}")
+    return lines
+
+
+def _steps(value: Expr) -> tuple[Expr, list[tuple[str, Expr]]]:
+    """What an expression starts with, and what is then done to it, one after the other.
+
+    ``b * a[i] + x - y``: start with ``a[i]``, multiply by b, add x, subtract y.
+    """
+    steps: list[tuple[str, Expr]] = []
+    while isinstance(value, Binary) and value.op in ("+", "-"):
+        steps.insert(0, (value.op, value.right))
+        value = value.left
     match value:
-        case Binary(op="+" | "-" | "*" as op, left=Load() as left, right=right):
-            first = evaluate(session, left, context)
-            if first.text != target.text or not result.is_array:
-                return None
-            second = evaluate(session, right, context)
-            if result_dtype(op, first, second) != natural_dtype(left.type):
-                return None
-            if result.dtype != natural_dtype(left.type) or (
-                "[" not in target.text and (context.kept and target.text in session.nest.privates)
-            ):
-                return None
-            if not target.text.endswith("]"):  # u[1:].T += x would set the attribute T
-                return f"{target.text}[:] {op}= {second.text}"
-            return f"{target.text} {op}= {second.text}"
-    return None
+        case Binary(op="*", left=other, right=Load() as last) if not isinstance(other, Load):
+            return last, [("*", other), *steps]  # rounded as before
+        case Binary(op="*" | "/" as op, left=Load() as first, right=right):
+            return first, [(op, right), *steps]
+    return value, steps
 
 
 def _check_store(

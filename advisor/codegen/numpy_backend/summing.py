@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...loopnest.affine import affine, variable
+from ...loopnest.affine import affine, to_expr, variable
 from ...loopnest.fold import fold, reads, substitute
 from ...loopnest.ir import (
     Assign,
@@ -34,9 +34,11 @@ from ...loopnest.ir import (
 from . import coupled
 from .known import Facts
 from .legality import Access, accesses
-from .normal import exposed, substituted
+from .merging import merged
+from .normal import NotVectorisable, exposed, substituted
 from .planning import scalars_read_after
 from .restructure import ONCE, Variant, wrapped_once
+from .session import Session
 from .values import natural_dtype
 
 MOST_NODES = 40
@@ -53,7 +55,7 @@ def summed(variant: Variant, nest: Nest, facts: Facts) -> Variant | None:
         return None
     root = new[0] if len(new) == 1 and isinstance(new[0], For) else wrapped_once(variant.root, new)
     assert isinstance(root, For)
-    return Variant(root, frozenset(maker.moved))
+    return merged(Variant(root, frozenset(maker.moved)), nest, facts)
 
 
 def sums_of(root: For) -> tuple[Sum, ...]:
@@ -65,6 +67,34 @@ def sums_of(root: For) -> tuple[Sum, ...]:
         for part in walk(expr)
         if isinstance(part, Sum)
     )
+
+
+def check_start(session: Session, statement: Assign) -> None:
+    """A sum with no terms is what it started with, Python's 0.0, where NumPy's is its own.
+
+    The one raises ZeroDivisionError as a divisor, the other warns; and a caller may ask for the
+    type. So there must be terms, unless nobody can tell. Raises NotVectorisable.
+    """
+    joined = session.nest.joined.keys()
+    sums = [part for part in walk(statement.value) if isinstance(part, Sum)]
+    if statement.name not in joined or not sums:
+        return
+    ends = [(affine(loop.start), affine(loop.stop), loop.step) for s in sums for loop in s.loops]
+    for start, stop, step in ends:
+        trips = None if start is None or stop is None else stop - start
+        if trips is None or not session.facts.require((trips if step > 0 else -trips) - 1):
+            break
+    else:
+        return
+    divisors = [
+        part.right
+        for inner in statements((session.root,))
+        for expr in expressions(inner)
+        for part in walk(expr)
+        if isinstance(part, Binary) and part.op in ("/", "//", "%", "**")
+    ]
+    if joined & session.nest.live_out or any(reads(e) & joined for e in divisors):
+        raise NotVectorisable("a sum may have no terms", statement.line)
 
 
 @dataclass(frozen=True)
@@ -174,15 +204,45 @@ class _Summing:
                     return None
                 return replace(statement, value=_with_sum(value, step, loop))
             case For(start=start, stop=stop):
-                if loop.index in reads(start) | reads(stop) or statement.index == loop.index:
+                if statement.index == loop.index:
                     return None
                 if (reads(start) | reads(stop)) & changing or statement.index in self.stray:
                     return None
+                if loop.index in reads(start) | reads(stop):
+                    turned = self._turned(statement, loop)
+                    if turned is None:
+                        return None
+                    statement, loop = turned
                 around = (*inside, statement)
                 body = [self._pulled(s, loop, around, outer, changing) for s in statement.body]
                 if any(s is None for s in body):
                     return None
                 return replace(statement, body=tuple(s for s in body if s is not None))
+        return None
+
+    def _turned(self, inner: For, loop: For) -> tuple[For, For] | None:
+        """``for i in range(n): for k in range(i)`` with k outside: ``for i in range(k + 1, n)``.
+
+        The outer loop and the inner one as they are then; None if their ends are not known.
+        """
+        ends = [affine(e) for e in (loop.start, loop.stop, inner.start, inner.stop)]
+        if loop.step != 1 or inner.step != 1 or any(end is None for end in ends):
+            return None
+        low, high, start, stop = (end for end in ends if end is not None)
+        i, k = variable(loop.index), variable(inner.index)
+        line, proved = inner.line, self.facts.proved
+        shift = stop - i
+        if loop.index not in shift.symbols and loop.index not in start.symbols:
+            if not proved(start - shift + 1 - low):
+                return None
+            outer = replace(inner, stop=to_expr(high - 1 + shift, line))
+            return outer, replace(loop, start=to_expr(k - shift + 1, line))
+        shift = start - i
+        if loop.index not in shift.symbols and loop.index not in stop.symbols:
+            if not proved(high - stop + shift):
+                return None
+            outer = replace(inner, start=to_expr(low + shift, line))
+            return outer, replace(loop, stop=to_expr(k - shift + 1, line))
         return None
 
     def _adds(self, value: Binary, step: _Step, changing: set[str]) -> bool:

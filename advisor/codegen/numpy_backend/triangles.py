@@ -45,8 +45,8 @@ def rectangles(session: Session, loop: For, context: Context) -> Iterator[For]:
     if stop.symbols & set(context.axes):
         tests.append(Compare(PY_BOOL, loop.line, "<", index, loop.stop))
     test = tests[0] if len(tests) == 1 else Bool(PY_BOOL, loop.line, "and", tuple(tests))
-    low = to_expr(_extreme(start, context, lowest=True), loop.line)
-    high = to_expr(_extreme(stop, context, lowest=False), loop.line)
+    low = to_expr(extreme(start, context, lowest=True), loop.line)
+    high = to_expr(extreme(stop, context, lowest=False), loop.line)
     whole = replace(loop, start=low, stop=high)
     for statement in loop.body:
         condition = If(statement.line, statement.node, test, (statement,), ())
@@ -56,7 +56,7 @@ def rectangles(session: Session, loop: For, context: Context) -> Iterator[For]:
         yield part
 
 
-def _extreme(form: Affine, context: Context, *, lowest: bool) -> Affine:
+def extreme(form: Affine, context: Context, *, lowest: bool) -> Affine:
     """The least or greatest value of a bound over the axes."""
     for axis, span in context.spans:
         factor = form.coefficient(axis)

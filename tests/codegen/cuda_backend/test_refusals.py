@@ -233,6 +233,12 @@ REFUSED: tuple[tuple[str, str, tuple[Any, ...], str], ...] = (
         "the host has seen",
     ),
     (
+        "a string",
+        text_of("s, b", "for i in range(len(b)):", '    b[i] = 2.0 if s[i] == "x" else 1.0'),
+        ("xyzzy" * 4, LINE.copy()),
+        "s is a str, and no array on the device",
+    ),
+    (
         "copies that take longer than the work",
         text_of("a, b", "for i in range(len(a)):", "    b[i] = 2.0 * a[i]"),
         (LINE, LINE.copy()),

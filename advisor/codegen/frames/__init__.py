@@ -1,0 +1,1 @@
+"""Loops over the rows of a pandas frame, written as loops over its columns."""

@@ -1,0 +1,101 @@
+"""The passes, one after the other, and the compiled form of what they leave."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+from ...loopnest.ir import Kind, Nest
+from ...model import Basis, Condition, Match, Refusal, Region, Restated
+from ...names import import_edit
+from ...patch import composed
+from ..answers import answer
+from ..nb_values import Unsupported
+from ..numba_cpu import emit
+from .appends import with_split_appends
+from .calls import without_calls
+from .columns import without_records
+from .conditions import without_called_conditions
+from .draft import Draft
+from .draws import without_draws
+from .exits import without_else, without_returns
+from .generators import without_generators
+from .optional import without_none
+from .queues import without_queues
+from .ragged import without_ragged_rows
+from .starts import with_fitting_starts, with_starts
+
+PASSES = (
+    without_draws,
+    without_called_conditions,
+    without_generators,
+    without_else,
+    without_returns,
+    without_none,
+    without_calls,
+    without_records,
+    without_queues,
+    without_ragged_rows,
+    without_returns,  # of what the passes above check
+)
+
+
+def emit_restated(region: Region) -> Match | Refusal | None:
+    """The loop written more plainly and compiled; None where there is nothing to restate."""
+    if region.observation is None:
+        return None
+    return answer(_restated, region, "a plainer form")
+
+
+def _restated(region: Region) -> Match | None:
+    """The first form that can be compiled. Raises Unsupported with what is wrong with the first."""
+    draft = Draft.of(region)
+    for one in PASSES:
+        draft = one(draft)
+    if not draft.edits or _compiles_as_it_is(region):
+        split = with_split_appends(draft) if isinstance(region.nest, Refusal) else draft
+        return _compiled(split) if split is not draft else None
+    try:
+        return _compiled(draft)
+    except Unsupported as error:
+        try:
+            split = with_split_appends(draft)
+        except Unsupported:
+            raise error from None
+        if split is draft:
+            raise
+        return _compiled(split)
+
+
+def _compiles_as_it_is(region: Region) -> bool:
+    """Whether the user's own text can be compiled, which then is the better one."""
+    return isinstance(region.nest, Nest) and isinstance(emit(region, parallel=False), Match)
+
+
+def _compiled(draft: Draft) -> Match:
+    draft = with_fitting_starts(draft)
+    nest = draft.restated().nest
+    if isinstance(nest, Refusal):
+        raise Unsupported(nest.reason, None, nest.suggestion)
+    draft = _asking_sums(with_starts(draft, nest), nest).guarded()
+    match = emit(draft.restated(), parallel=False)
+    if isinstance(match, Refusal):
+        raise Unsupported(match.reason, None, match.suggestion)
+    edits = composed(draft.region.source, draft.edits, match.edits)
+    ledger = (*draft.ledger, *match.ledger)
+    return replace(match, edits=edits, ledger=ledger, restated=Restated(draft.edits, draft.tests))
+
+
+def _asking_sums(draft: Draft, nest: Nest) -> Draft:
+    """``sum`` adds floats one after the other up to Python 3.11, and compensated from 3.12 on."""
+    floats = [n for n in draft.sums if nest.privates[n].is_python]
+    if not any(nest.privates[n].kind is Kind.FLOAT for n in floats):
+        return draft
+    if sys.version_info >= (3, 12):
+        raise Unsupported("sum() of floats, which this Python compensates", None, "add in a loop")
+    name, edit = import_edit(draft.source, "sys")
+    text = f"{name}.version_info < (3, 12)"
+    condition = Condition(
+        "sum() adds floats one after the other", Basis.OBSERVED, guarded=True, test=text
+    )
+    return draft.importing(edit).asking(text, condition)

@@ -1,0 +1,230 @@
+"""Whole scripts of about five seconds that no rule was written for: the tool against an expert.
+
+    python benchmarks/unseen.py [NAME ...] [--jobs N] [--runs N] [--budget S] [--output FILE]
+
+``unseen_programs`` holds the scripts as their users wrote them, ``unseen_programs/by_hand`` each as
+somebody who knows NumPy rewrites it, without a compiler. For every script the whole tool runs with
+``--apply``; then the original, the rewritten script and the one by hand run in fresh processes, in
+turn. A script that the tool leaves alone counts as 1x. Exit status 1 if an output differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import geometric_mean, median
+
+from corpus import advise, difference, plain_run, reasons_against, winning_rules
+
+from gpuadvise.model import Report
+from gpuadvise.pipeline import default_budget
+
+PROGRAMS = Path(__file__).resolve().parent / "unseen_programs"
+BY_HAND = PROGRAMS / "by_hand"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One version of a script: its times, and how its output differs from the original's."""
+
+    seconds: tuple[float, ...]
+    cpu: tuple[float, ...]
+    trouble: str = ""
+
+    @property
+    def middle(self) -> float:
+        """Median of the wall seconds."""
+        return median(self.seconds)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one script."""
+
+    name: str
+    report: Report | None
+    failure: str
+    """What the tool said where it failed; else empty."""
+    advice: float
+    """Seconds of the whole tool."""
+    original: Side
+    rewritten: Side | None
+    """None where the tool changed nothing."""
+    by_hand: Side
+
+    @property
+    def gain(self) -> float:
+        """Whole-script speed-up of what the tool leaves behind."""
+        return 1.0 if self.rewritten is None else self.original.middle / self.rewritten.middle
+
+    @property
+    def experts(self) -> float:
+        """Whole-script speed-up of the version by hand."""
+        return self.original.middle / self.by_hand.middle
+
+    @property
+    def cpu(self) -> tuple[float, float]:
+        """Both in CPU time, which other jobs on the machine change less."""
+        mine = 1.0 if self.rewritten is None else _ratio(self.original.cpu, self.rewritten.cpu)
+        return mine, _ratio(self.original.cpu, self.by_hand.cpu)
+
+    @property
+    def trouble(self) -> str:
+        """In words, what went wrong; empty if nothing."""
+        by_tool = self.rewritten.trouble if self.rewritten is not None else ""
+        by_hand = self.by_hand.trouble and f"by hand: {self.by_hand.trouble}"
+        return "; ".join(filter(None, (self.failure, by_tool, by_hand)))
+
+
+def _ratio(original: Sequence[float], other: Sequence[float]) -> float:
+    return median(original) / max(median(other), 1e-3)
+
+
+def names() -> list[str]:
+    """The scripts there are."""
+    return sorted(path.stem for path in PROGRAMS.glob("*.py"))
+
+
+def try_script(name: str, runs: int, budget: float | None) -> Result:
+    """The whole tool on a copy of the script, then all versions ``runs`` times in turn."""
+    program = PROGRAMS / f"{name}.py"
+    with tempfile.TemporaryDirectory(prefix="gpuadvise-unseen-") as folder:
+        box = Path(folder)
+        more = [] if budget is None else ["--budget", f"{budget:g}"]
+        report, failure, seconds = advise(program, box / "advised", more=more)
+        versions = {"original": program, "by_hand": BY_HAND / program.name}
+        if report is not None and report.patched:
+            versions["rewritten"] = box / "advised" / program.name
+        sides = measure(versions, box, runs)
+        return Result(
+            name,
+            report,
+            failure,
+            seconds,
+            sides["original"],
+            sides.get("rewritten"),
+            sides["by_hand"],
+        )
+
+
+def measure(versions: dict[str, Path], box: Path, runs: int) -> dict[str, Side]:
+    """All versions in turn, each run in a fresh folder; outputs compared with the first original.
+
+    numba's compiled code lies beside the script, so every run of the rewritten one is a cold one.
+    """
+    seconds: dict[str, list[float]] = {version: [] for version in versions}
+    cpu: dict[str, list[float]] = {version: [] for version in versions}
+    troubles: dict[str, str] = {}
+    reference = None
+    for number in range(runs):
+        for version, path in versions.items():
+            folder = box / f"{version}-{number}"
+            run = plain_run(path, folder)
+            shutil.rmtree(folder)
+            seconds[version].append(run.seconds)
+            cpu[version].append(run.cpu)
+            reference = reference or run
+            if trouble := difference(reference, run):
+                troubles[version] = trouble
+    return {v: Side(tuple(seconds[v]), tuple(cpu[v]), troubles.get(v, "")) for v in versions}
+
+
+# ------------------------------------------------------------------- the table
+HEAD = (
+    "| script | original s | outcome | tool | by hand | in CPU time | advice s | allowed s |\n"
+    "|---|---:|---|---:|---:|---:|---:|---:|"
+)
+
+
+def row(result: Result) -> str:
+    """One line of the table."""
+    bare = result.report.profile.bare.wall if result.report and result.report.profile else math.nan
+    cells = [
+        result.name,
+        f"{result.original.middle:.1f}",
+        outcome(result).replace("|", "\\|").replace("\n", " "),
+        times(result.gain),
+        times(result.experts),
+        " / ".join(map(times, result.cpu)),
+        f"{result.advice:.0f}",
+        f"{bare + default_budget(bare):.0f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def times(ratio: float) -> str:
+    """``12x``, ``3.4x``."""
+    return f"{ratio:.0f}x" if ratio >= 10.0 else f"{ratio:.1f}x"
+
+
+def outcome(result: Result) -> str:
+    """The rules that won, or the first reason why the hottest loop was left alone."""
+    if result.trouble or result.report is None:
+        return f"**WRONG**: {result.trouble}"
+    report = result.report
+    if report.patched:
+        return winning_rules(report)
+    return next(iter(reasons_against(report)), report.message)
+
+
+def summary(results: Sequence[Result]) -> str:
+    """How many gained, and the geometric means."""
+    gained = [result for result in results if result.rewritten is not None]
+    wrong = [result.name for result in results if result.trouble]
+    columns = zip(*((r.gain, r.experts, *r.cpu) for r in results), strict=True)
+    means = [times(geometric_mean(column)) for column in columns]
+    return (
+        f"{len(gained)} of {len(results)} scripts rewritten, {len(wrong)} wrong"
+        f"{': ' + ', '.join(wrong) if wrong else ''}. Geometric mean of all, those left alone as "
+        f"1x: {means[0]}; by hand: {means[1]}; in CPU time {means[2]} and {means[3]}."
+    )
+
+
+def in_turn(wanted: Sequence[str], jobs: int, runs: int, budget: float | None) -> Iterator[Result]:
+    """The results in the scripts' order, ``jobs`` at a time."""
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(lambda name: try_script(name, runs, budget), wanted)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run them; print, and write if asked to. Returns the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", choices=[*names(), []], metavar="NAME")
+    parser.add_argument("--jobs", type=int, default=1, help="scripts at the same time")
+    parser.add_argument("--runs", type=int, default=3, help="plain runs of each version")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="also write the table here")
+    parser.add_argument("--budget", type=float, help="the tool's, for machines with other jobs")
+    options = parser.parse_args(arguments)
+
+    results: list[Result] = []
+    print(HEAD)
+    wanted = options.names or names()
+    for result in in_turn(wanted, options.jobs, options.runs, options.budget):
+        results.append(result)
+        print(row(result), flush=True)
+    print(f"\n{summary(results)}")
+    if options.output:
+        head = (
+            "# Scripts that no rule was written for\n\n"
+            f"`python benchmarks/unseen.py {' '.join(arguments or sys.argv[1:])}`, "
+            f"{time.strftime('%Y-%m-%d')}, {platform.machine()}, {os.cpu_count()} cores, "
+            f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}.\n\n"
+            f"{summary(results)}\n\n"
+        )
+        lines = [HEAD, *map(row, results)]
+        options.output.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+    return 1 if any(result.trouble for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

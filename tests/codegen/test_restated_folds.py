@@ -1,0 +1,120 @@
+"""``sum``, ``any``, ``all``, ``min``, ``max`` and comprehensions in hot loops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from restating import Case, check
+from test_numba_cpu import _private_cache
+
+__all__ = ["_private_cache"]
+
+CASES = (
+    Case(
+        name="minrow",
+        text="""\
+def minrow(m):
+    total = 0.0
+    for i in range(len(m)):
+        total += min(m[i]) + max(m[i]) + sum(m[i])
+    return total
+""",
+        seen="([[random.random() for _ in range(9)] for _ in range(9)],)",
+        others=(
+            "([],)",
+            "([[1.0, 2.0], []],)",
+            "([[1, 2.5], [3.5]],)",
+            "([[float('nan'), 2.5], [3.5, float('nan')]],)",
+        ),
+    ),
+    Case(
+        name="all_any",
+        text="""\
+def all_any(n):
+    count = 0
+    for k in range(2, n):
+        if all(k % d for d in range(2, int(k ** 0.5) + 1)):
+            count += 1
+    return count
+""",
+        seen="(200,)",
+        others=(
+            "(0,)",
+            "(17.0,)",
+        ),
+    ),
+    Case(
+        name="mins",
+        text="""\
+def mins(costs):
+    n = len(costs)
+    total = 0.0
+    for k in range(n):
+        j = min(range(n), key=lambda t: costs[k][t])
+        total += costs[k][j] * (j + 1)
+    return total
+""",
+        seen="([[float(abs(i - j)) for j in range(30)] for i in range(30)],)",
+        others=(
+            "([],)",
+            "([[1, 2], [2, 1]],)",
+            "([[float('nan'), 2.0], [2.0, float('nan')]],)",
+        ),
+    ),
+    Case(
+        name="gens2",
+        text="""\
+def gens2(n, m):
+    c = 0
+    for i in range(n):
+        if i % 2 == 0 and any((i * j + k) % 7 == 3 for j in range(m) for k in range(m)):
+            c += 1
+        w = sum(1 for j in range(m) if (i ^ j) & 1)
+        c += w * max((j * i) % 5 for j in range(1, i + 2))
+        c += sum([q for q in range(i)], 2)
+    return c
+""",
+        seen="(12, 5)",
+        others=(
+            "(0, 5)",
+            "(12, 0)",
+        ),
+    ),
+    Case(
+        name="gens_raise",
+        text="""\
+def gens_raise(n):
+    t = 0
+    for i in range(n - 1, -1, -1):
+        t += max(j * i for j in range(i))
+    return t
+""",
+        seen="(5,)",
+        others=(
+            "(0,)",
+            "(1,)",
+        ),
+    ),
+    Case(
+        name="dot_rows",
+        text="""\
+def dot_rows(m, x):
+    acc = 0.0
+    for k in range(20):
+        for row in m:
+            acc = acc * 0.5 + sum(a * b for a, b in zip(row, x))
+    return acc
+""",
+        seen="([[0.1 * i + j for i in range(9)] for j in range(7)], [0.3 * i for i in range(9)])",
+        others=(
+            "([[1.5, 2.5]], [1.0])",
+            "([[1.5, 2.5]], [1.0, 2.0, 3.0])",
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_restated(case: Case, tmp_path: Path) -> None:
+    check(case, tmp_path)
