@@ -60,6 +60,9 @@ LINE_BUDGET = 1.0
 """CPU seconds of line timing a function: its line shares were then within 1.2 points."""
 LINE_SHARE = 0.3
 """All line timing together may take so much of a bare run: several hot functions share it."""
+LINE_LEAST = 0.1
+"""CPU seconds of line timing that each function has in any case: looking at the first entry of its
+loop may take 0.03 s, and is timed with it."""
 
 
 CLOSING = 0.3
@@ -231,12 +234,13 @@ class Journey:
             timed = [(function.file, function.qualname) for function in hot]
             # What it waited for others, on a busy machine or the network, needs no timing.
             own = min(bare.wall, bare.cpu) or bare.wall
+            line_budget = max(LINE_LEAST, LINE_SHARE * own / max(1, len(timed)))
             look = partial(
                 observe_lines,
                 box,
                 self.target,
                 sites=sites,
-                budget=min(LINE_BUDGET, LINE_SHARE * own / max(1, len(timed))),
+                budget=min(LINE_BUDGET, line_budget),
                 stdin=stdin,
                 states_address=server.address,
                 expected=own,

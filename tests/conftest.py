@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 
 import fake_cupy
 import numpy as np
 import pytest
+
+# A job in the background of a shell (``make test &``) ignores the interrupt, and so would all that
+# it starts: what a test interrupts would go on.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
