@@ -9,6 +9,13 @@ from collections.abc import Iterator
 import fake_cupy
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says how busy the machine is.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 # A job in the background of a shell (``make test &``) ignores the interrupt, and so would all that
 # it starts: what a test interrupts would go on.

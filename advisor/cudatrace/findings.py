@@ -13,9 +13,10 @@ from pathlib import Path
 from ..diagnose.hotspots import MIN_SHARE
 from ..diagnose.regions import regions
 from ..diagnose.sites import find_sites
+from ..gpucode.asking import named_mistakes
 from ..gpumodel import GpuWork, LineWork, Place
 from ..model import Advice, FunctionTime, LineTime, Profile, Region, RunResult, Source
-from ..registry import Rule, rules
+from ..registry import rules
 from .attribute import NOWHERE, Attribution
 from .chrome import Mark
 from .evidence import by_line
@@ -31,7 +32,7 @@ def findings(
     found: dict[tuple[str, Path, int], Advice] = {}
     for region in _regions(work, run, sources):
         for rule in rules():
-            for advice in _asked(rule, region):
+            for advice in named_mistakes(rule, region):
                 key = (rule.code, region.source.path, advice.mistake.line)
                 found.setdefault(key, advice)
     return tuple(sorted(found.values(), key=lambda advice: -(advice.mistake.cost or 0.0)))
@@ -80,16 +81,6 @@ def _places_and_seconds(work: GpuWork) -> Iterator[tuple[Place, float]]:
 def _seconds(line: LineWork) -> float:
     """At the line; where lines were not timed (Python 3.11), in its CUDA calls."""
     return line.host or line.api
-
-
-def _asked(rule: Rule, region: Region) -> Iterator[Advice]:
-    try:
-        answer = rule.function(region)
-    except Exception:  # the full journey reports a rule's bug; here the others' findings stand
-        return
-    if isinstance(answer, tuple):
-        for mistake in answer:
-            yield Advice(region, rule.code, replace(mistake, match=None))
 
 
 # ------------------------------------------------------------------- timeline

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ..model import Advice, Refusal, Region, Site, Source
-from ..registry import Rule, rules
+from ..registry import rules
+from .asking import named_mistakes
 
 NOT_RUN = Refusal("the program did not run here")
 
@@ -20,7 +21,7 @@ def advice(sources: Iterable[Source]) -> tuple[Advice, ...]:
     for source in sources:
         for region in regions(source):
             for rule in rules():
-                for one in _asked(rule, region):
+                for one in named_mistakes(rule, region):
                     found.setdefault((rule.code, source.path, one.mistake.line), one)
     return tuple(sorted(found.values(), key=lambda a: (a.region.source.path, a.mistake.line)))
 
@@ -58,12 +59,3 @@ def _loops(node: ast.AST, depth: int) -> Iterator[tuple[ast.For | ast.While, int
             yield from _loops(child, depth + 1)
         else:
             yield from _loops(child, depth)
-
-
-def _asked(rule: Rule, region: Region) -> Iterator[Advice]:
-    try:
-        answer = rule.function(region)
-    except Exception:  # one rule's bug must not cost the user the findings of the others
-        return
-    for mistake in answer if isinstance(answer, tuple) else ():
-        yield Advice(region, rule.code, mistake)

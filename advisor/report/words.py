@@ -286,4 +286,5 @@ def states(value: Verified) -> str:
     if value.perturbed:
         more = "input" if value.perturbed == 1 else "inputs"
         calls += f" and {value.perturbed} perturbed {more}"
-    return f"{value.compared}, on {calls} of the program"
+    what, _, remarks = value.compared.partition("; ")
+    return f"{what}, on {calls} of the program" + (f"; {remarks}" if remarks else "")

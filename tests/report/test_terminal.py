@@ -361,6 +361,12 @@ def test_what_was_not_tried_needs_no_second_word_for_it() -> None:
     assert words.verdict(Inconclusive("not tried: why")) == "unverified, not tried: why"
 
 
+def test_remarks_come_after_what_was_compared():
+    ratio = Ratio(2, 1, 3, (1.0,), (0.5,))
+    said = words.states(Verified(ratio, ErrorSize(), 2, "result of call 1; one left out"))
+    assert said == "result of call 1, on 2 recorded states of the program; one left out"
+
+
 def test_exactness_says_what_it_means_on_other_data():
     assert words.exactness(Exactness.BITS) == "bit for bit"
     for value in (Exactness.REASSOCIATED, Exactness.LAST_DIGIT):
