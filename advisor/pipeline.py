@@ -57,12 +57,13 @@ from .verify.survey import survey
 SHORT_RUN = 0.5
 """Seconds of bare run below which sampling says little: 100 ms give five samples."""
 LINE_BUDGET = 1.0
-"""CPU seconds of line timing a function: its line shares were then within 1.2 points."""
-LINE_SHARE = 0.3
-"""All line timing together may take so much of a bare run: several hot functions share it."""
+"""CPU seconds of line timing, shared by all functions in proportion to their time: the line shares
+of a function that has most of it were then within 1.2 points."""
+LINE_SHARE = 0.2
+"""Line timing may take so much of a bare run: a timed line takes three to five times as long."""
 LINE_LEAST = 0.1
-"""CPU seconds of line timing that each function has in any case: looking at the first entry of its
-loop may take 0.03 s, and is timed with it."""
+"""CPU seconds of line timing in any run: looking at the first entry of a loop may take 0.03 s, and
+is timed with it."""
 
 
 CLOSING = 0.3
@@ -234,7 +235,7 @@ class Journey:
             timed = [(function.file, function.qualname) for function in hot]
             # What it waited for others, on a busy machine or the network, needs no timing.
             own = min(bare.wall, bare.cpu) or bare.wall
-            line_budget = max(LINE_LEAST, LINE_SHARE * own / max(1, len(timed)))
+            line_budget = max(LINE_LEAST, LINE_SHARE * own)
             look = partial(
                 observe_lines,
                 box,

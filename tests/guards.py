@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from gpuadvise.cases import execute
+from gpuadvise.verify.claims import is_chain
 
 MEMORY = 2**27
 """Bytes that a run may ask for beyond what the process holds: ``n = 2**31`` is a size, too."""
@@ -55,10 +56,13 @@ def guard_tests(before: str, after: str) -> list[ast.expr]:
 
 
 def parts(test: ast.expr) -> list[ast.expr]:
-    """The conditions that ``and`` joins."""
+    """The conditions that ``and`` joins, and those of a chain that asks the same of each name."""
     match test:
         case ast.BoolOp(op=ast.And(), values=values):
             return [part for value in values for part in parts(value)]
+        case ast.Compare(ops=ops) if is_chain(test):
+            *asked, wanted = test.left, *test.comparators
+            return [ast.Compare(one, ops[:1], [wanted]) for one in asked]
     return [test]
 
 
@@ -158,6 +162,8 @@ class _Watch(ast.NodeTransformer):
         match node:
             case ast.BoolOp(op=ast.And() as op, values=values):
                 return ast.BoolOp(op, [self._parts(value) for value in values])
+            case ast.Compare() if is_chain(node):
+                return ast.BoolOp(ast.And(), [self._parts(link) for link in parts(node)])
         return _called("__part__", ast.Constant(ast.unparse(node)), node)
 
 

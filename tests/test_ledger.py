@@ -67,18 +67,18 @@ def rewritten(rule: Rule, program: Program) -> Rewritten | None:
 # ---------------------------------------------------------------- true to the text
 def disagreements(case: Rewritten) -> list[str]:
     """Guarded conditions without a test in the text, and tests without an entry."""
-    text = squeezed(case.after)
+    found = [part for t in guard_tests(case.program.text, case.after) for part in parts(t)]
+    tests = [squeezed(ast.get_source_segment(case.after, p) or ast.unparse(p)) for p in found]
+    text = "\n".join((squeezed(case.after), *tests))
     entries = [squeezed(c.test or c.text) for c in case.match.ledger if c.guarded]
     missing = [
         f"no test of: {c.text}"
         for c in case.match.ledger
         if c.guarded and squeezed(c.test or c.text) not in text
     ]
-    for test in guard_tests(case.program.text, case.after):
-        for part in parts(test):
-            asked = squeezed(ast.get_source_segment(case.after, part) or "")
-            if not any(asked in entry for entry in entries):
-                missing.append(f"no entry for: {asked}")
+    for asked in tests:
+        if not any(asked in entry for entry in entries):
+            missing.append(f"no entry for: {asked}")
     return missing
 
 

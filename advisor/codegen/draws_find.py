@@ -113,7 +113,7 @@ def find_draws(region: Region) -> tuple[Draw, ...] | Refusal | None:
     """
     if not isinstance(region.loop, ast.For) or region.observation is None:
         return None
-    known = _Known(region)
+    known = Known(region)
     calls = [n for n in ast.walk(region.loop) if isinstance(n, ast.Call)]
     if not any(known.draw(call, ()) for call in calls):
         return None
@@ -126,12 +126,12 @@ def find_draws(region: Region) -> tuple[Draw, ...] | Refusal | None:
 
 def all_draws(region: Region) -> tuple[Draw, ...]:
     """The draws of a loop that was observed, however often each is made."""
-    known = _Known(region)
+    known = Known(region)
     calls = [n for n in ast.walk(region.loop) if isinstance(n, ast.Call)]
     return tuple(draw for call in calls if (draw := known.draw(call, ())) is not None)
 
 
-class _Known:
+class Known:
     """Which calls draw from which generator."""
 
     def __init__(self, region: Region) -> None:
@@ -142,7 +142,7 @@ class _Known:
 
     def draw(self, call: ast.Call, loops: tuple[ast.For, ...]) -> Draw | None:
         """What a call draws; None if it is not one that is known."""
-        found = self._method(call.func)
+        found = self.method(call.func)
         if found is None:
             return None
         generator, kind, module, method = found
@@ -162,7 +162,7 @@ class _Known:
         )
         return Draw(call, generator, kind, module, method, args, loops)
 
-    def _method(self, func: ast.expr) -> tuple[str, str, bool, str] | None:
+    def method(self, func: ast.expr) -> tuple[str, str, bool, str] | None:
         """(generator, kind, whether it is a module's own, method)."""
         match func:
             case ast.Attribute(value=ast.Name() | ast.Attribute() as owner, attr=method):
@@ -248,7 +248,7 @@ def _keyword(source: Source, keyword: ast.keyword) -> str:
 class _Reader:
     """Walks the loop in the order of evaluation. Raises Stop."""
 
-    def __init__(self, known: _Known) -> None:
+    def __init__(self, known: Known) -> None:
         self.known = known
 
     def loop(self, loop: ast.For, outer: tuple[ast.For, ...]) -> Iterator[Draw]:

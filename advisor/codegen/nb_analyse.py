@@ -43,8 +43,29 @@ class Analysed:
     maybe: frozenset[str]
 
 
+_CACHE: list[tuple[Region, Analysed | Unsupported]] = []
+
+
 def analyse_region(region: Region) -> Analysed:
-    """The weakest assumption under which every obligation is met. Raises Unsupported."""
+    """The weakest assumption under which every obligation is met. Raises Unsupported.
+
+    Kept for the regions asked about last, since several rules compile the same loop; each gets a
+    copy to write its edits into.
+    """
+    found = next((found for known, found in _CACHE if known is region), None)
+    if found is None:
+        try:
+            found = _analysed(region)
+        except Unsupported as problem:
+            found = problem
+        _CACHE.append((region, found))
+        del _CACHE[:-8]
+    if isinstance(found, Unsupported):
+        raise found.with_traceback(None)
+    return replace(found, state=found.state.copied(), env=dict(found.env), entry=dict(found.entry))
+
+
+def _analysed(region: Region) -> Analysed:
     bits = _int_bits(region)
     base = Assumption(int_bits=max(31, bits))
     tight = Assumption(int_bits=max(8, bits))

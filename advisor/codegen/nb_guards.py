@@ -10,6 +10,7 @@ from ..loopnest.affine import Affine, extent_of
 from ..loopnest.ir import CHAR, PY_BOOL, PY_FLOAT, PY_INT, Nest, Scalar
 from ..loopnest.text import LAST_ASCII, STRINGS
 from ..model import Basis, Condition, Region
+from .made_lists import MadeTable, made_table
 from .nb_analyse import Analysed
 from .nb_chars import room_of, strings_grown
 from .nb_growth import unread_lists
@@ -163,6 +164,7 @@ def _lists(
             raise Unsupported(f"rows of {view.element} are appended to {path}")
         param = names.params[path]
         result.ask(f"type({param}) is list", f"{path} is a list", evidence)
+    made = _made_tables(region, lists)
     for path, view in lists.items():
         param = names.params[path]
         info = observed(region, path)
@@ -178,9 +180,19 @@ def _lists(
         if dtype not in ("bool", "int64", "float64"):
             raise Unsupported(f"{path} holds {view.element} numbers")
         helper = BY_DEPTH[view.ndim]
-        result.helpers.add(helper)
         result.numpy = True
         kind = type_name(view.element, names.numpy)
+        array = free_local(f"{param}_array", found, names)
+        suffix = "_" if dtype == "bool" else ""
+        result.arguments[param] = array
+        if path in written:
+            result.after += write_back(
+                param, array, view.ndim, lambda wanted: free_local(wanted, found, names)
+            )
+        if path in made:
+            _made_table(result, found, made[path], param, array, f"{dtype}{suffix}", names)
+            continue
+        result.helpers.add(helper)
         container = f", {info.kind}" if view.ndim == 1 and info.kind == "tuple" else ""
         function = names.functions[helper]
         what = info.kind + " of lists" * (view.ndim - 1)
@@ -189,22 +201,43 @@ def _lists(
             f"{path} is a {what} that holds exactly {kind}s",
             evidence,
         )
-        array = free_local(f"{param}_array", found, names)
-        suffix = "_" if dtype == "bool" else ""
         result.before.append(
             f"{array} = {names.numpy}.array({param}, dtype={names.numpy}.{dtype}{suffix})"
         )
-        result.arguments[param] = array
-        if path in written:
-            result.after += write_back(
-                param, array, view.ndim, lambda wanted: free_local(wanted, found, names)
-            )
     grown = set(found.state.grown)
     lists = {p: v for p, v in arrays.items() if observed(region, p).kind in ("list", "tuple")}
     for group in (lists, buffers):
         for first, second in combinations(group, 2):
-            if not {first, second}.isdisjoint(grown | written):
+            if not {first, second}.isdisjoint(made):
+                result.proved(f"{first} and {second} are different lists")
+            elif not {first, second}.isdisjoint(grown | written):
                 _different_lists(result, found, group, first, second, names, evidence)
+
+
+def _made_tables(region: Region, lists: dict[str, View]) -> dict[str, MadeTable]:
+    found = {p: made_table(region, p) for p, view in lists.items() if view.ndim == 2}
+    return {path: made for path, made in found.items() if made is not None}
+
+
+def _made_table(
+    result: Guards,
+    found: Analysed,
+    made: MadeTable,
+    param: str,
+    array: str,
+    dtype: str,
+    names: Names,
+) -> None:
+    """A table that the code makes just before: one element is looked at, none is copied."""
+    vector = BY_DEPTH[1]
+    if made.first_row or made.first_column:
+        result.helpers.add(vector)
+    bits, kind = found.state.assumption.list_bits, dtype.rstrip("_").rstrip("0123456789")
+    tests = made.tests(param, kind, names.functions[vector], bits)
+    for test in tests:
+        result.ask(test, test, "")
+    result.before += made.array(param, array, names.numpy, f"{names.numpy}.{dtype}")
+    result.proved(f"{param} is made just before the loop, with distinct rows of one value")
 
 
 def _bytes(result: Guards, found: Analysed, path: str, names: Names, evidence: str) -> None:

@@ -47,11 +47,12 @@ def power(
     if compiled(type_) == "float32":
         # k ** x[i] with k = 2.5: NumPy's float32 power and libm's differ in the last digit
         raise Unsupported("a power of float32 numbers", line, "compute it in float64")
-    if exponent is None and type_.is_python:
+    counted = exponent is None and right.type == PY_INT and right.within(-(2**53), 2**53)
+    if exponent is None and type_.is_python and not counted:
         # x[i] ** k with k = nan or inf: what raises in Python and what does not follows other rules
         raise Unsupported("a power of Python floats whose exponent is no literal", line)
     whole = exponent is not None and not isinstance(exponent, complex) and exponent == int(exponent)
-    if type_.is_python and not whole and not (left.low is not None and left.low >= 0):
+    if type_.is_python and not (whole or counted) and not (left.low is not None and left.low >= 0):
         # (-8.0) ** (1 / 3) is a complex number in Python
         fail(self.state, f"the base of `{ast.unparse(at)}` may be negative", at)
     _as_argument(self, node, left, right_node, right, compiled(type_), at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -172,6 +173,15 @@ class State:
         region = self.region
         assert region.observation is not None
         return KnownText(region.source, region.function, region.loop, region.observation)
+
+    def copied(self) -> State:
+        """The same, in containers of its own."""
+        new = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, dict | set | list):
+                setattr(new, name, value.copy())
+        new.division = Division(self.division.python.copy(), self.division.numpy.copy())
+        return new
 
     # ------------------------------------------------------------- text
     def wrap(self, node: ast.expr, before: str, after: str = ")") -> None:

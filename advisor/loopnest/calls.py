@@ -20,11 +20,11 @@ from .ir import (
     Var,
 )
 from .lower_assignments import Item, place
-from .lower_loops import LoopLowering
+from .lower_conditions import ConditionLowering
 from .lower_text import no_number
 
 
-class CallLowering(LoopLowering):
+class CallLowering(ConditionLowering):
     """Calls in expressions and statements."""
 
     def __init__(

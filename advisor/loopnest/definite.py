@@ -31,6 +31,16 @@ def bound_before(
     return flow.found
 
 
+def bound_by_one_trip(loop: ast.For | ast.While) -> Names:
+    """Names that have a value behind the loop if its body was entered once."""
+    flow = _Trip(loop)
+    start = frozenset(_names(loop.target)) if isinstance(loop, ast.For) else frozenset[str]()
+    end = flow.block(loop.body, start)
+    result = _both(end, flow.exits)
+    removed = _removed(loop)
+    return frozenset() if result is None else result - removed
+
+
 class _Flow:
     """Walks a scope forwards; None stands for a place that control does not reach."""
 
@@ -108,6 +118,18 @@ class _Flow:
         if final is None or result is None:
             return None
         return result | final
+
+
+class _Trip(_Flow):
+    """Walks a loop's body, and notes what is bound at each jump out of it or to its head."""
+
+    exits: Names | None = None
+
+    def statement(self, node: ast.stmt, before: Names | None) -> Names | None:
+        if isinstance(node, ast.Break | ast.Continue):
+            # of a loop further inside, too: then it only loses names
+            self.exits = _both(self.exits, before)
+        return super().statement(node, before)
 
 
 def _both(left: Names | None, right: Names | None) -> Names | None:

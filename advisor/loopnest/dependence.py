@@ -128,8 +128,21 @@ class Analysis:
         return _components(loop.body, self.dependences(loop))
 
 
+_CACHE: list[tuple[Nest, Analysis]] = []
+
+
 def analyse(nest: Nest) -> Analysis:
-    """Classify every loop of the nest."""
+    """Classify every loop of the nest; kept for the nests asked about last."""
+    for known, analysis in _CACHE:
+        if known is nest:
+            return analysis
+    made = _analysed(nest)
+    _CACHE.append((nest, made))
+    del _CACHE[:-16]
+    return made
+
+
+def _analysed(nest: Nest) -> Analysis:
     subscripts = Subscripts(nest)
     found = []
     for statement in statements((nest.root,)):

@@ -348,6 +348,8 @@ class ArrayInput:
     allocation: Allocation | None = None
     aliases: tuple[str, ...] = ()
     """Other arrays of the nest with which it shared memory at some entry."""
+    letters: bool = False
+    """New code makes it of characters' numbers, just before the nest."""
     extents: tuple[Expr | None, ...] = ()
     """Extents proved by the code, one an axis (``np.zeros((n, m))`` gives ``n`` and ``m``), over
     scalars that still have the value they had then. Empty if nothing is proved."""

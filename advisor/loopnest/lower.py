@@ -46,7 +46,7 @@ from .numbered import numbered
 from .provenance import Provenance
 from .ranges import Observed, interval
 from .scope import declared, local_names, module_of, own_nodes
-from .text import KnownText
+from .text import LETTERS, KnownText
 
 log = logging.getLogger("gpuadvise.loopnest")
 
@@ -324,6 +324,7 @@ class _Lowered:
                 written=name in written,
                 allocation=provenance.allocation(name),
                 aliases=aliases.get(name, ()),
+                letters=info.element is not None and info.element.target == LETTERS,
                 extents=provenance.extents(name, info.ndim),
             )
         for name, types in sorted(state.appended.items()):

@@ -35,7 +35,7 @@ def numbered(
     ``values``: what was seen at entry.
     """
     text = _text_of(nest)
-    if not text and not any(a.container == "str" for a in nest.arrays.values()):
+    if not text and not needs and not any(a.container == "str" for a in nest.arrays.values()):
         return nest
     line = nest.root.line
     for name in sorted(set(nest.scalars) & set(nest.arrays)):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..model import SiteObservation, Source
 from . import typing_rules as typing
 from .ir import PY_INT, Allocation, Binary, Const, Dim, Expr, Kind, Var, walk
+from .mentions import mentioned, only_indexed, reshaped, stored, stored_paths
 from .scope import Literal, declared, dotted, literal, local_names, module_of, own_nodes
 
 _FILLS: dict[str, bool | int | float | None] = {
@@ -100,12 +101,12 @@ class Provenance:
                 value = _defines(statement, name)
                 if value is not None:
                     return _Definition(statement, *value, tuple(between), same_trip)
-                if name in _stored(statement):
+                if name in stored(statement):
                     return None
                 between.append(statement)
             if isinstance(owner, ast.For | ast.While | ast.AsyncFor):
                 # the value of the trip before flows around: the whole body must leave it alone
-                if name in _stored(owner):
+                if name in stored(owner):
                     return None
                 between.append(owner)
                 same_trip = False
@@ -134,7 +135,7 @@ class Provenance:
         found = self.definition(name)
         if found is None or found.position is not None or not found.same_trip:
             return None
-        if any(name in _mentioned(statement) for statement in found.between):
+        if any(name in mentioned(statement) for statement in found.between):
             return None
         made = self._made_by(found.value)
         if made is None:
@@ -202,13 +203,13 @@ class Provenance:
         if self.function is not None and head not in self.local:
             return False  # a global may be bound anew by anybody
         for statement in (*between, self.loop):
-            if head in _stored(statement) or path in _stored_paths(statement):
+            if head in stored(statement) or path in stored_paths(statement):
                 return False
             if dot and not self._calm(statement):
                 return False
-            if info.kind != "ndarray" and not _only_indexed(statement, path):
+            if info.kind != "ndarray" and not only_indexed(statement, path):
                 return False
-            if info.kind == "ndarray" and _reshaped(statement, path):
+            if info.kind == "ndarray" and reshaped(statement, path):
                 return False
         return True
 
@@ -224,7 +225,9 @@ class Provenance:
                 return False
         return True
 
-    def _made_by(self, value: ast.expr) -> tuple[str, bool | int | float | None] | None:
+    def _made_by(
+        self, value: ast.expr, bound: frozenset[str] = frozenset()
+    ) -> tuple[str, bool | int | float | None] | None:
         match value:
             case ast.Call(func=func, args=args):
                 canonical = self._canonical(func)
@@ -244,15 +247,22 @@ class Provenance:
             case ast.List(elts=[]):
                 return "list", None
             case ast.BinOp(left=ast.List(elts=[element]), op=ast.Mult()):
-                number = literal(element)
-                return "list", None if isinstance(number, complex) else number
-            case ast.ListComp(elt=element):
-                inner = self._made_by(element)
+                return "list", self._fill(element, bound)
+            case ast.ListComp(elt=element, generators=generators):
+                # [[k] * n for k in range(m)]: k is no constant of the module here
+                bound |= {name for g in generators for name in stored(g.target)}
+                inner = self._made_by(element, bound)
                 if inner is not None and inner[0] == "list":
                     return "list", inner[1]
-                number = literal(element)
-                return "list", None if isinstance(number, complex) else number
+                return "list", self._fill(element, bound)
         return None
+
+    def _fill(self, element: ast.expr, bound: frozenset[str]) -> bool | int | float | None:
+        """The number that every element has: a literal, or a constant of the module."""
+        number = literal(element)
+        if isinstance(element, ast.Name) and element.id not in self.local | bound:
+            number = self.module.constant(element.id)
+        return None if isinstance(number, complex) else number
 
     def _shape(self, value: ast.expr, ndim: int) -> tuple[Expr | None, ...] | None:
         match value:
@@ -323,7 +333,7 @@ class Provenance:
             if isinstance(inner, Var):
                 if self.function is not None and inner.name not in self.local:
                     return False
-                if inner.name in self.rebound or any(inner.name in _stored(s) for s in statements):
+                if inner.name in self.rebound or any(inner.name in stored(s) for s in statements):
                     return False
             elif isinstance(inner, Dim) and not self._same_array(inner.array, statements):
                 return False
@@ -335,8 +345,8 @@ class Provenance:
             return False
         statements = (*found.between, self.loop)
         if info.kind == "ndarray":
-            return not any(_reshaped(s, name) for s in statements)
-        return all(_only_indexed(s, name) for s in statements)
+            return not any(reshaped(s, name) for s in statements)
+        return all(only_indexed(s, name) for s in statements)
 
 
 def _blocks_around(
@@ -385,67 +395,3 @@ def _defines(statement: ast.stmt, name: str) -> tuple[ast.expr, int | None] | No
         case ast.AnnAssign(target=ast.Name(id=found), value=ast.expr() as value) if found == name:
             return value, None
     return None
-
-
-def _stored(node: ast.AST) -> frozenset[str]:
-    """Names bound or deleted anywhere in a statement."""
-    found: set[str] = set()
-    for inner in (node, *own_nodes(node)):
-        match inner:
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                found.add(name)
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.Import(names=names) | ast.ImportFrom(names=names):
-                found.update((a.asname or a.name).split(".")[0] for a in names)
-            case _:
-                pass
-    return frozenset(found)
-
-
-def _stored_paths(node: ast.AST) -> frozenset[str]:
-    return frozenset(
-        path
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Attribute) and not isinstance(inner.ctx, ast.Load)
-        if (path := dotted(inner)) is not None
-    )
-
-
-def _mentioned(node: ast.AST) -> frozenset[str]:
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
-
-
-def _reshaped(node: ast.AST, path: str) -> bool:
-    """``a.shape = ...``, ``a.resize(...)``."""
-    return any(
-        isinstance(inner, ast.Attribute)
-        and dotted(inner.value) == path
-        and (
-            inner.attr == "resize"
-            or (inner.attr == "shape" and not isinstance(inner.ctx, ast.Load))
-        )
-        for inner in ast.walk(node)
-    )
-
-
-def _only_indexed(node: ast.AST, path: str) -> bool:
-    """Whether a list is only indexed, measured or looped over, so that its length stays."""
-    allowed: set[int] = set()
-    for inner in ast.walk(node):
-        match inner:
-            case ast.Subscript(value=value, ctx=ctx) if not isinstance(ctx, ast.Del):
-                plain = not isinstance(inner.slice, ast.Slice) or isinstance(ctx, ast.Load)
-                if plain:
-                    allowed.add(id(value))
-            case ast.Call(func=ast.Name(id="len" | "sum" | "min" | "max" | "enumerate" | "zip")):
-                allowed.update(id(a) for a in inner.args)
-            case ast.For(iter=value) | ast.comprehension(iter=value):
-                allowed.add(id(value))
-            case _:
-                pass
-    return all(
-        id(inner) in allowed
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Name | ast.Attribute) and dotted(inner) == path
-    )

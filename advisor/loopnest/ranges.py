@@ -173,8 +173,8 @@ class Ranges(Evaluator):
     def _array_input(self, name: str) -> Interval:
         info = self.nest.arrays[name]
         room = of_type(info.element)
-        if info.container in ("str", "bytes"):
-            return info.interval  # every back end asks for it
+        if info.container in ("str", "bytes") or info.letters:
+            return info.interval  # every back end asks for it, or code above sees to it
         if self.observed is Observed.NOTHING:
             fill = info.allocation.fill if info.allocation is not None else None
             return room if fill is None else Interval(fill, fill)

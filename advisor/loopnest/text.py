@@ -50,6 +50,8 @@ EMPTY = -1
 FIRST_WORD = sys.maxunicode + 1
 LAST_ASCII = 127
 
+LETTERS = "builtins.ord"
+"""``ValueInfo.target`` of the elements of lists that new code makes of characters' numbers."""
 STRINGS = ("str", "bytes")
 """Containers of characters, and of bytes, that cannot change."""
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from .functions import call_arguments, live_function
+from .instances import slots, stored
 from .plan import SitePlan
 from .values import numpy_of_program
 
@@ -210,26 +211,22 @@ def _nests(value: Any) -> bool:
     return type(value) in (list, tuple)
 
 
-def _members(value: Any) -> dict[str, Any] | None:
+def _members(value: Any) -> Mapping[str, Any] | None:
     """The attributes that a plain object stores, if they are few; never computed."""
     kind = type(value)
     if kind in _PLAIN or issubclass(kind, types.ModuleType | type | types.FunctionType):
         return None
-    try:
-        members = object.__getattribute__(value, "__dict__")
-    except (AttributeError, TypeError):
-        members = _slots(value, kind)
-    return members if type(members) is dict and 0 < len(members) <= 50 else None
+    members = stored(value)
+    if members is None:
+        members = _in_slots(value, kind)
+    return members if 0 < len(members) <= 50 else None
 
 
-def _slots(value: Any, kind: type) -> dict[str, Any]:
-    """What is in the slots of an object; ``__slots__`` itself may be anything."""
+def _in_slots(value: Any, kind: type) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for base in type.__getattribute__(kind, "__mro__"):
-        for name, member in type.__getattribute__(base, "__dict__").items():
-            if type(member) is types.MemberDescriptorType and len(found) <= 50:
-                with contextlib.suppress(AttributeError):  # nothing was assigned to it
-                    found[name] = member.__get__(value, kind)
+    for name, member in slots(kind).items():
+        with contextlib.suppress(AttributeError):  # nothing was assigned to it
+            found[name] = member.__get__(value, kind)
     return found
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, repeat
 from operator import length_hint
-from time import perf_counter
+from time import process_time, thread_time
 from typing import Any
 
 from ..model import SiteObservation
@@ -34,8 +34,14 @@ EARLY = 30
 is called five times, for a microsecond each, is seen with all its types."""
 SHARE = 0.1
 """Share of the run that all looking together may take before full looks are left out."""
+UNNOTICED = 0.05
+"""CPU seconds that looking may take in any run: in one of a few milliseconds, too, a type that
+comes late is seen."""
 LIGHT_SHARE = 0.02
-"""Share of its time between two looks that a look at one site may take: sites are nested."""
+"""Share of its time between two looks that a look at one site may take;"""
+LIGHT_TOTAL = 0.05
+"""sites are nested: where all looking has taken more than this share of the run so far, looks
+become rarer in proportion."""
 ENTRIES = 1 << 62
 """More than any loop is entered."""
 MAX_SIGNATURES = 64
@@ -68,16 +74,25 @@ class Recorder:
     user_files: frozenset[str]
     expected: float = float("inf")
     """Seconds the program takes by itself, where known."""
-    started: float = field(default_factory=perf_counter)
+    started: float = field(default_factory=process_time)
     cost: float = 0.0
+    """CPU seconds: waiting for other programs is no cost of looking."""
     forking: float = 0.0
-    """Seconds spent on holding states: few and bounded, so no reason to look more rarely."""
+    """CPU seconds spent on holding states: few and bounded, so no reason to look more rarely."""
     notes: list[str] = field(default_factory=list)
     sites: list[LoopSite | FunctionSite] = field(default_factory=list)
 
     def elapsed(self) -> float:
-        """Wall seconds since the start."""
-        return perf_counter() - self.started
+        """CPU seconds since the start."""
+        return process_time() - self.started
+
+    def affords(self, more: float) -> bool:
+        """Whether a look of ``more`` CPU seconds keeps all looking to its share so far."""
+        return self.cost + more <= max(UNNOTICED, SHARE * self.elapsed())
+
+    def crowded(self) -> float:
+        """How many times as much all looking has taken as light looks may; at least 1."""
+        return max(1.0, self.cost / max(UNNOTICED, LIGHT_TOTAL * self.elapsed()))
 
     def note(self, text: str) -> None:
         """Something the report should say, once."""
@@ -135,7 +150,7 @@ class _Counted:
         self.plan = plan
         self.recorder = recorder
         self.holder = holder
-        self.last_entry, self.last_end = 0, perf_counter()
+        self.last_entry, self.last_end = 0, process_time()
         self.counter = Counter()
         self.stopped = False
 
@@ -161,7 +176,7 @@ class _Counted:
 
     def guarded_look(self, frame: types.FrameType, entry: int) -> int:
         """Look, and say after how many entries to look again."""
-        begin = perf_counter()
+        begin, cpu = process_time(), thread_time()
         forking = self.recorder.forking
         try:
             self.look(frame, entry)
@@ -172,8 +187,8 @@ class _Counted:
             # A snapshot of the locals would keep arrays alive; at top level it is the namespace.
             if frame.f_code.co_flags & 1 and sys.version_info < (3, 13):
                 frame.f_locals.clear()
-            end = perf_counter()
-            cost = end - begin - (self.recorder.forking - forking)
+            end = process_time()
+            cost = thread_time() - cpu - (self.recorder.forking - forking)
             self.recorder.cost += cost
         return self._stride(begin, end, cost, entry)
 
@@ -183,9 +198,10 @@ class _Counted:
         self.last_entry, self.last_end = entry, end
         if entry < ALWAYS:
             return 1
-        if entry < EARLY and self.recorder.cost <= SHARE * self.recorder.elapsed():
+        if entry < EARLY and self.recorder.affords(0.0):
             return 1
-        return max(1, min(int(cost / LIGHT_SHARE / per_entry), entry))
+        stride = self.recorder.crowded() * cost / LIGHT_SHARE / per_entry
+        return max(1, min(int(stride), entry))
 
     def look(self, frame: types.FrameType, entry: int) -> None:
         """Look at this entry; called with the frame that is about to run the site."""
@@ -216,7 +232,9 @@ class LoopSite(_Counted):
         key, shapes = self._light(found)
         signature = key, shapes
         is_new = signature not in self.signatures and len(self.signatures) < MAX_SIGNATURES
-        if self._is_early(entry) or ((is_new or entry >= self.next_full) and self._affordable()):
+        if self._is_early(entry) or (
+            (is_new or entry >= self.next_full) and self.recorder.affords(self.full_cost)
+        ):
             self.signatures.add(signature)
             self.next_full = max(self.next_full, 2 * entry)
             self._full(key, found, frame)
@@ -224,16 +242,13 @@ class LoopSite(_Counted):
         self.last_look = entry
         self.gathered.passing(key, found, since, since * size_of(found))
         if self.holder is not None:
-            begin = perf_counter()
+            begin = thread_time()
             if self.holder.consider_statement(entry, frame, found):
-                self.recorder.forking += perf_counter() - begin
+                self.recorder.forking += thread_time() - begin
 
     def _is_early(self, entry: int) -> bool:
-        bound = SHARE * self.recorder.expected
+        bound = max(UNNOTICED, SHARE * self.recorder.expected)
         return entry == 1 or (entry <= ALWAYS and self.recorder.cost + self.full_cost <= bound)
-
-    def _affordable(self) -> bool:
-        return self.recorder.cost + self.full_cost <= SHARE * self.recorder.elapsed()
 
     def _light(self, found: Mapping[str, Any]) -> tuple[object, object]:
         """The types of all names, and the shapes and overlaps that go with them."""
@@ -251,10 +266,10 @@ class LoopSite(_Counted):
         return tuple(kinds), tuple(shapes)
 
     def _full(self, key: object, found: dict[str, Any], frame: types.FrameType) -> None:
-        begin = perf_counter()
+        begin = thread_time()
         more = helped(found, frame.f_locals, frame.f_globals, self.recorder.user_files)
         self.gathered.full(key, found, more)
-        self.full_cost = perf_counter() - begin
+        self.full_cost = thread_time() - begin
 
     def result(self) -> SiteObservation:
         """What is known of the site at the end."""
@@ -267,9 +282,9 @@ class FunctionSite(_Counted):
     def look(self, frame: types.FrameType, entry: int) -> None:
         """Let the policy decide whether to hold this call."""
         if self.holder is not None:
-            begin = perf_counter()
+            begin = thread_time()
             if self.holder.consider_call(entry, frame):
-                self.recorder.forking += perf_counter() - begin
+                self.recorder.forking += thread_time() - begin
 
     def result(self) -> SiteObservation:
         """Only the number of calls."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -33,6 +33,8 @@ INTROSPECTION = frozenset(("locals", "vars", "dir", "eval", "exec"))
 """Functions that use these see a snapshot of the locals, which looking at them renews."""
 
 Hook = Callable[[], object]
+Adopt = Callable[[types.CodeType], types.CodeType]
+"""Takes a code object that is to be timed and gives it back padded."""
 
 
 @dataclass(frozen=True)
@@ -43,24 +45,13 @@ class LoopHooks:
     look: Hook
 
 
-@dataclass(frozen=True)
-class TimeHooks:
-    """Switch line timing on and off; ``adopt`` takes the code object and gives it back padded."""
-
-    wanted: Hook
-    """Whether the other two are to be called: cheap, as it is asked at every call."""
-    enter: Hook
-    leave: Hook
-    adopt: Callable[[types.CodeType], types.CodeType]
-
-
 @dataclass
 class Makers:
     """Where the hooks come from. None: none of that kind here."""
 
     site: Callable[[SitePlan, ast.stmt], LoopHooks | None]
-    timer: Callable[[str, int], TimeHooks | None]
-    """Called with the qualified name and the line whose records are to be dropped."""
+    timer: Callable[[int, Sequence[range] | None], Adopt | None]
+    """Called with the line whose records are to be dropped, and the lines that are meant."""
 
 
 @dataclass
@@ -156,23 +147,21 @@ class _Instrumenter(ast.NodeTransformer):
     makers: Makers
     handed: frozenset[str]
     hooks: list[Hook] = field(default_factory=list)
-    adopted: dict[tuple[str, int], Callable[[types.CodeType], types.CodeType]] = field(
-        default_factory=dict
-    )
+    adopted: dict[tuple[str, int], Adopt] = field(default_factory=dict)
     scopes: list[_Scope] = field(default_factory=list)
-    timed_loop: bool = False
+    top_loops: list[range] = field(default_factory=list)
+    """Lines of the loops at top level, which are timed there and nothing else."""
 
     def __post_init__(self) -> None:
         self.loops = {(s.qualname, s.line): s for s in self.plan.sites if not s.is_function}
         self.functions = {(s.qualname, s.line): s for s in self.plan.sites if s.is_function}
-        self.module_timer: TimeHooks | None = None
 
     # -------------------------------------------------------------- scopes
     def visit_Module(self, node: ast.Module) -> ast.Module:
         if self._wanted(MODULE):
-            self.module_timer = self.makers.timer(MODULE, 1)
-            if self.module_timer is not None:
-                self.adopted[MODULE, 0] = self.module_timer.adopt
+            adopt = self.makers.timer(1, self.top_loops)
+            if adopt is not None:
+                self.adopted[MODULE, 0] = adopt
         self.scopes.append(_Scope(MODULE, node, 1))
         self.generic_visit(node)
         self.scopes.pop()
@@ -221,10 +210,9 @@ class _Instrumenter(ast.NodeTransformer):
             return head
         if self._wanted(name):
             dropped = node.lineno if body[0].lineno != node.lineno else 0
-            timer = self.makers.timer(name, dropped)
-            if timer is not None:
-                self.adopted[name, first_line(node)] = timer.adopt
-                body = self._timed(timer, body, node.lineno)
+            adopt = self.makers.timer(dropped, None)
+            if adopt is not None:
+                self.adopted[name, first_line(node)] = adopt
         return head + body
 
     # --------------------------------------------------------------- loops
@@ -254,15 +242,10 @@ class _Instrumenter(ast.NodeTransformer):
         scope = self.scopes[-1]
         if scope.compiled:
             return node
-        timer = None
-        if scope.qualname == MODULE and not self.timed_loop:
-            timer = self.module_timer
-        outer_timed, self.timed_loop = self.timed_loop, self.timed_loop or timer is not None
+        if scope.qualname == MODULE:
+            self.top_loops.append(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         self.generic_visit(node)
-        self.timed_loop = outer_timed
         statements: list[ast.stmt] = [node]
-        if timer is not None:
-            statements = self._timed(timer, statements, scope.hook_line)
         site = self.loops.get((scope.qualname, node.lineno))
         if scope.looks_at_itself:
             site = None
@@ -281,17 +264,9 @@ class _Instrumenter(ast.NodeTransformer):
         return _placed(ast.Call(mark, [], []), line)
 
     def _look(self, hooks: LoopHooks, line: int) -> ast.stmt:
-        return self._both(hooks.due, hooks.look, line)
-
-    def _both(self, first: Hook, second: Hook, line: int) -> ast.stmt:
-        """``first() and second()``"""
-        test = ast.BoolOp(ast.And(), [self._call(first, line), self._call(second, line)])
+        """``due() and look()``"""
+        test = ast.BoolOp(ast.And(), [self._call(hooks.due, line), self._call(hooks.look, line)])
         return _placed(ast.Expr(_placed(test, line)), line)
-
-    def _timed(self, timer: TimeHooks, body: list[ast.stmt], line: int) -> list[ast.stmt]:
-        enter = self._both(timer.wanted, timer.enter, line)
-        leave = self._both(timer.wanted, timer.leave, line)
-        return [enter, _placed(ast.Try(body, [], [], [leave]), line)]
 
 
 _Node = TypeVar("_Node", bound=ast.stmt | ast.expr)
@@ -325,7 +300,7 @@ def instrument(data: bytes, plan: FilePlan, makers: Makers) -> types.CodeType:
 def _finish(
     code: types.CodeType,
     marks: Mapping[str, Hook],
-    adopted: Mapping[tuple[str, int], Callable[[types.CodeType], types.CodeType]],
+    adopted: Mapping[tuple[str, int], Adopt],
 ) -> types.CodeType:
     """Put the hooks in place of their marks, innermost code first; hand timed code to its timer."""
     constants: list[object] = []

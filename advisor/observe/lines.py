@@ -32,7 +32,7 @@ GRACE = 3.0
 WRITING, WRITING_SHARE = 0.5, 0.15
 """Beyond its limit the run has so many seconds, and such a part of the limit, for its records, at
 most ``GRACE`` together; then it is stopped from outside, as it may be waiting."""
-WHOLE = 5.0
+WHOLE = 20.0
 """Times the budget where line timing alone has to say which functions are hot."""
 
 
@@ -73,7 +73,7 @@ def observe_lines(
             of top-level code, if ``states_address`` is given.
         functions: original file and qualified name of the functions to time (``"<module>"`` for
             top-level loops); None: every function of the user's files.
-        budget: CPU seconds of line timing a function.
+        budget: CPU seconds of line timing.
         limit: wall seconds for the run.
         stdin: what the program reads.
         states_address: socket that held states connect to.

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
+from .instances import class_attribute, stored
 from .values import numpy_of_program, unwrap
 
 
@@ -105,13 +106,20 @@ def attribute(value: Any, name: str) -> Any:
             return MISSING
     if hasattr(type(in_class), "__set__"):
         return COMPUTED
-    try:
-        stored = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        stored = {}
-    if name in stored:
-        return stored[name]
-    return _stored(in_class)
+    return _of_instance(value, name, in_class)
+
+
+def _of_instance(value: Any, name: str, in_class: Any) -> Any:
+    """What the instance stores under a name; else what its class has, no data descriptor."""
+    if type(in_class) is types.FunctionType or not hasattr(type(in_class), "__get__"):
+        try:
+            found = object.__getattribute__(value, name)
+        except AttributeError:
+            return MISSING
+        is_method = type(found) is types.MethodType and found.__func__ is in_class
+        return in_class if is_method else found
+    own = stored(value) or {}
+    return own[name] if name in own else _stored(in_class)
 
 
 @cache
@@ -121,11 +129,8 @@ def _plain_lookups() -> tuple[Any, ...]:
 
 
 def _class_attribute(kind: type, name: str) -> Any:
-    for base in type.__getattribute__(kind, "__mro__"):
-        members = type.__getattribute__(base, "__dict__")
-        if name in members:
-            return members[name]
-    return MISSING
+    known = class_attribute(kind, name)
+    return known[0] if known else MISSING
 
 
 def _stored(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """What is seen inside of containers: attributes of objects of one class, places of tuples, dicts.
 
-Attributes are read from the instance itself (its ``__dict__`` or ``__slots__``): no property and
-no ``__getattr__`` of the user's is ever called.
+Attributes are read from the instance itself (what its ``__dict__`` or ``__slots__`` hold): no
+property and no ``__getattr__`` of the user's is ever called.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..model import ValueInfo
+from .instances import Reader, reader, slots
 
 MAX_RECORDS = 50_000
 """Records up to which every member is looked at."""
@@ -23,8 +24,9 @@ def attributes_of(records: list[Any], describe: Describe) -> Members:
     """The attributes that all records of one class have; ``describe`` tells of a list of values."""
     if not 0 < len(records) <= MAX_RECORDS:
         return ()
-    slots = _slots(type(records[0]))
-    tables = [_attributes(record, slots) for record in records]
+    kind = type(records[0])
+    in_slots, read = slots(kind), reader(kind)
+    tables = [_attributes(record, in_slots, read) for record in records]
     names = [n for n in tables[0] if all(n in table for table in tables)]
     if len(names) > MAX_MEMBERS:
         return ()
@@ -48,25 +50,14 @@ def entries_of(table: dict[Any, Any], describe: Describe) -> Members:
     return (("keys", describe(list(table))), ("values", describe(list(table.values()))))
 
 
-def _slots(kind: type) -> dict[str, types.MemberDescriptorType]:
-    return {
-        name: value
-        for owner in type.__getattribute__(kind, "__mro__")
-        for name, value in type.__getattribute__(owner, "__dict__").items()
-        if type(value) is types.MemberDescriptorType
-    }
-
-
-def _attributes(record: Any, slots: dict[str, types.MemberDescriptorType]) -> dict[str, Any]:
+def _attributes(
+    record: Any, in_slots: dict[str, types.MemberDescriptorType], read: Reader
+) -> dict[str, Any]:
     """Values of the instance's own attributes."""
     found: dict[str, Any] = {}
-    for name, slot in slots.items():
+    for name, slot in in_slots.items():
         try:
             found[name] = slot.__get__(record)
         except AttributeError:  # not assigned yet
             continue
-    try:
-        own = object.__getattribute__(record, "__dict__")
-    except AttributeError:  # slots only
-        return found
-    return {**found, **own} if type(own) is dict else found
+    return {**found, **(read(record) or {})}

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..model import ValueInfo
 from .frames import columns_of, is_frame
+from .instances import own_attribute
 from .members import attributes_of, entries_of, places_of
 
 MAX_ARRAY = 50_000_000
@@ -294,21 +295,13 @@ def _generic_elements(level: Iterable[Any], count: int) -> ValueInfo:
 def unwrap(value: Any) -> Any:
     """The Python function below decorators and compilers: ``__wrapped__``, numba's ``py_func``."""
     for _ in range(20):
-        inner = _plain_attribute(value, "__wrapped__")
+        inner = own_attribute(value, "__wrapped__")
         if inner is None:
-            inner = _plain_attribute(value, "py_func")
+            inner = own_attribute(value, "py_func")
         if inner is None:
             return value
         value = inner
     return value
-
-
-def _plain_attribute(value: Any, name: str) -> Any:
-    """An entry of the instance dictionary; never a property, never ``__getattr__``."""
-    try:
-        return object.__getattribute__(value, "__dict__").get(name)
-    except (AttributeError, TypeError):
-        return None
 
 
 def _named(value: object) -> ValueInfo:

@@ -199,10 +199,11 @@ class _Choice:
                 left = f"not tried: with {rule}, this loop takes only {steady:.2g} s in all"
                 return Trial(candidate, Inconclusive(left))
         known = [*elsewhere, *before]
-        needed = self.trying.reserve(known) + (
-            2.0 * self.trying.replay(candidate.region) if elsewhere else 0.0
-        )
-        if known and self.trying.deadline.remaining() < needed:
+        reserve = self.trying.reserve(known)
+        needed = reserve + (2.0 * self.trying.replay(candidate.region) if elsewhere else 0.0)
+        # Where nothing has won yet, a whole run may fit though a replay does not.
+        last_hope = not reserve and self.trying.has_room_for_a_run
+        if known and self.trying.deadline.remaining() < needed and not last_hope:
             self.trying.partial = True
             return Trial(candidate, OUT_OF_TIME)
         return None

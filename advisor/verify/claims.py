@@ -117,7 +117,7 @@ def _parts(test: ast.expr) -> Iterator[ast.expr]:
 
 # ------------------------------------------------------------------- what is asked
 def asked(tree: ast.AST) -> Iterator[ast.expr]:
-    """Every test that decides something, taken apart at ``and``, ``not``, and in ``all(...)``."""
+    """Every test that decides something, taken apart at ``and``, ``not``, in ``all`` and chains."""
     for node in ast.walk(tree):
         match node:
             case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
@@ -135,8 +135,22 @@ def _inside(test: ast.expr) -> Iterator[ast.expr]:
                 yield from _inside(value)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield from _inside(operand)
+        case ast.Compare(ops=ops) if is_chain(test):
+            *asked_of, wanted = test.left, *test.comparators
+            for one in asked_of:
+                yield ast.Compare(one, ops[:1], [wanted])
         case ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(elt=each)]):
             yield from _inside(each)
+
+
+def is_chain(test: ast.expr) -> bool:
+    """``type(a) is type(b) is np.ndarray`` asks the same of each name."""
+    match test:
+        case ast.Compare(ops=[ast.Is(), ast.Is(), *more]):
+            return all(isinstance(op, ast.Is) for op in more)
+        case ast.Compare(ops=[ast.Eq(), ast.Eq(), *more]):
+            return all(isinstance(op, ast.Eq) for op in more)
+    return False
 
 
 # ------------------------------------------------------------------- what is kept

@@ -238,6 +238,7 @@ def _blind(
         _empty_axes(inputs, base),
         _numbers(inputs, base),
         _counts(inputs, base),
+        _few(inputs, base),
         _texts(inputs, base),
         other_values,
         _forms(inputs, base),
@@ -355,6 +356,31 @@ def _counts(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
         yield _exact_with(inputs, number, "12", tuple(counts)).on(base)
         for position in counts:
             yield _exact_with(inputs, number, "300", (position,)).on(base)
+
+
+def _few(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
+    """Few values in all arrays and lists, and single numbers that these meet.
+
+    A search for a sum finds none among random numbers, wherever it looks; and what a difference
+    decides is the same for floats of 32 bits, unless numbers are close and it decides at zero.
+    """
+    if inputs.at_top or not _containers(inputs):
+        return
+    free = [(k, s.get()) for k, s in enumerate(inputs.slots) if s.free and s.kind == "number"]
+    counts = tuple(k for k, value in free if type(value) is int)
+    floats = any(isinstance(value, float) for _, value in free)
+    names = [inputs.slots[position].name for position in counts]
+    wanted = [("close", "0"), ("close falling", "0")] if floats else []
+    if floats or counts:
+        wanted += [("small", "2"), ("small halves", "2"), ("small", "0"), ("small halves", "3")]
+        wanted += [("small", "3"), ("small", "4")]
+    for then, number in wanted:
+        whole = () if then.startswith("close") else counts
+        singles = [f"floats {number}.0"] * floats + [f"{name}: {number}" for name in names if whole]
+        fill = {**values.ALL, **values.TOGETHER}[then][0]
+        words = f"all arrays and lists: {fill}, {', '.join(singles)}"
+        change = f"{number} {number}" if whole else number
+        yield Perturbation(words, "exact", change, whole, then=then).on(base)
 
 
 def _exact_with(inputs: Inputs, number: str, count: str, whole: tuple[int, ...]) -> Perturbation:

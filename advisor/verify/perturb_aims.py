@@ -68,13 +68,13 @@ Aim = tuple[str, str, tuple[int, ...]]
 def asked_anew(old: Mapping[Any, bytes], new: Mapping[Any, bytes]) -> tuple[str, ...]:
     """What the changed files ask that they did not ask before, as texts."""
     # Not imported above: the program's own process needs the rest of this module only.
-    from .claims import asked
+    from .claims import asked, is_chain
 
     found: dict[str, None] = {}
     for path, text in new.items():
         before = {ast.dump(test) for test in asked(ast.parse(old[path]))}
         for test in asked(ast.parse(text)):
-            compound = isinstance(test, ast.BoolOp | ast.UnaryOp)
+            compound = isinstance(test, ast.BoolOp | ast.UnaryOp) or is_chain(test)
             if not compound and ast.dump(test) not in before:
                 found.update(dict.fromkeys(map(ast.unparse, _each(test))))
     return tuple(found)[:MAX_AIMS]

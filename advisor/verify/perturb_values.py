@@ -237,6 +237,33 @@ def _grid(step: float, least: int, most: int) -> Change:
     return change
 
 
+def _close(step: float) -> Change:
+    """Floats that are one number in 32 bits, and have an order in 64; the first step is one up.
+
+    With a negative ``step`` it is one down.
+    """
+
+    def change(flat: Flat, draws: Draws, seen: Range) -> Flat:
+        if not seen.floats:
+            return flat
+        drawn = [0, 15, *(draws.below(16) for _ in flat[2:])]
+        return [_like(1.0 + k * step, old) for k, old in zip(drawn, flat, strict=False)]
+
+    return change
+
+
+def _small_halves(flat: Flat, draws: Draws, seen: Range) -> Flat:
+    """0, 0.5, 1, 1.5 and 2, also where Python ints were: what takes them for ints loses halves."""
+    if not seen.floats and not (seen.ints and seen.least is None):
+        return flat
+    return [_like(draws.below(5) * 0.5, old) for old in flat]
+
+
+def _small(flat: Flat, draws: Draws, seen: Range) -> Flat:
+    """0, 1 and 2: some pair is equal, and some sum meets any small number."""
+    return flat if seen.bools else [_like(type(old)(draws.below(3)), old) for old in flat]
+
+
 def _mixed_sizes(flat: Flat, draws: Draws, seen: Range) -> Flat:
     """1.0 is lost beside 1e16, if it comes second: the order of a sum shows."""
     if not seen.floats:
@@ -258,6 +285,8 @@ ALL: dict[str, tuple[str, Change]] = {
     "thresholds": ("numbers that stand in the code", _thresholds),
     "wrapped": ("every other value larger by 256, 65536 or 2**32", _wrapped),
     "tenths": ("multiples of 0.1", _grid(0.1, 0, 7)),
+    "small": ("whole numbers from 0 to 2", _small),
+    "close": ("numbers that differ by 1e-12 at most", _close(2.0**-45)),
     "signed zero": ("-0.0 and subnormal numbers", _sprinkled(-0.0, 0.0, 5e-324, -5e-324)),
     "greatest last": ("the greatest value at the end", _greatest_last),
     "beyond": ("values beyond the range seen", _beyond),
@@ -281,6 +310,12 @@ ALL: dict[str, tuple[str, Change]] = {
 }
 """Changes of the values of arrays and lists, the most telling ones first."""
 
+TOGETHER: dict[str, tuple[str, Change]] = {
+    "close falling": ("numbers that differ by 1e-12 at most, falling", _close(-(2.0**-45))),
+    "small halves": ("multiples of 0.5 from 0 to 2", _small_halves),
+}
+"""Further ones, which tell something only beside chosen single numbers."""
+
 WILD = frozenset(
     ("beyond", "beyond doubles", "extreme", "infinite", "mixed sizes", "infinity times zero")
 )
@@ -292,7 +327,7 @@ def change_values(slot: Slot, name: str, seed: int, constants: Sequence[float] =
 
     ``constants``: numbers in the program's text.
     """
-    change = ALL[name][1]
+    change = (ALL.get(name) or TOGETHER[name])[1]
     value = slot.get()
     np = numpy_loaded()
     if np is not None and isinstance(value, np.ndarray):

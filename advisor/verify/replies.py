@@ -43,6 +43,7 @@ class Hello:
 
 
 HURRIED = Inconclusive("the time budget ran out while it was tried")
+TOO_SLOW = Inconclusive("stopped: its first call takes longer than the original")
 
 
 class Lost(Exception):
@@ -60,6 +61,8 @@ class Run:
     state: capture.Capture | None
     hurried: bool = False
     """Less time was left for it than a sound rewrite may take."""
+    hopeless: bool = False
+    """It had all the time that the original takes, and nothing but this call counts."""
 
     @property
     def done(self) -> bool:
@@ -88,6 +91,8 @@ class Run:
         if self.answer["status"] == "crashed":
             return Crashed(why)
         if self.answer["status"] == "timeout":
+            if self.hopeless:
+                return TOO_SLOW
             if self.hurried:
                 return HURRIED
             return TimedOut(float(self.answer.get("limit", 0.0)))

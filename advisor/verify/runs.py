@@ -13,6 +13,7 @@ from statistics import median
 
 from ..model import Inconclusive, NotFaster, Ratio, RunResult, Usage
 from . import timing
+from .load import Meter, waiting
 from .schedule import Timed, usage
 
 COMPILERS = (b"numba", b"cupy")
@@ -69,12 +70,18 @@ class Measured:
         cpu = [median(used.cpu for used in side.candidate_usage) for side in sides]
         return max(0.0, cpu[0] - cpu[1]) if cpu else 0.0
 
-    def gain(self, threshold: float, noise: str = "") -> NotFaster | Inconclusive | None:
-        """None if the whole interval clears the threshold; else why the gain is not accepted."""
+    def gain(self, threshold: float, meter: Meter) -> NotFaster | Inconclusive | None:
+        """None if the whole interval clears the threshold; else why the gain is not accepted.
+
+        ``meter``: what other programs took of the machine during these runs.
+        """
+        walls = (*self.first.original, *self.first.candidate)
+        usages = (*self.first.original_usage, *self.first.candidate_usage)
+        noise = ", ".join(filter(None, (waiting(walls, usages), meter.words)))
         obstacle = timing.gain(self.deciding, threshold, noise)
         if isinstance(obstacle, NotFaster):
             return NotFaster(self.first, threshold, self.later, self.over)
-        return obstacle
+        return obstacle or timing.only_in_wall_time(self.deciding, threshold, meter.words)
 
 
 def measured(originals: Originals, timed: Timed, runs: int) -> Measured:
@@ -97,9 +104,17 @@ def measured(originals: Originals, timed: Timed, runs: int) -> Measured:
         return Measured(first, later)
     # Both of a pair ran one after the other: what disturbs the machine disturbs them alike.
     means = [over(runs, *pair) for pair in zip(timed.walls, timed.later, strict=False)]
-    return Measured(
-        first, later, timing.ratio(originals.walls, means, known_spread=originals.spread)
+    used = [
+        Usage(over(runs, once.cpu, again.cpu), once.faults)
+        for once, again in zip(timed.usages, timed.later_usages, strict=False)
+    ]
+    many = timing.ratio(
+        originals.walls,
+        means,
+        known_spread=originals.spread,
+        usages=(originals.usages, used),
     )
+    return Measured(first, later, many)
 
 
 def over(runs: int, first: float, later: float) -> float:

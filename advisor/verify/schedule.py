@@ -18,8 +18,6 @@ FINAL = ((1.0, 3, 5), (4.0, 3, 4), (10.0, 2, 3), (math.inf, 1, 3))
 """The same for the last word on the patch, where time is left: A and B in turn, with the rewrite
 run beside the original and not only minutes after it. A script of more than 10 s keeps one run of
 the original where the gain is plain: its interval is 20 % wide at least."""
-PLAIN = 1.5
-"""The gain is plain if the whole interval clears the threshold by this factor."""
 MOST = 5
 NEXT_RUN = 1.15
 """A run is begun only if that many times its last duration is left."""

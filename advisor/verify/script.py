@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ..deadline import Deadline
 from ..model import (
     Inconclusive,
-    Ratio,
     RunResult,
     Stopped,
     Target,
@@ -32,14 +31,13 @@ from .agreement import (
 )
 from .clocks import CLOCKS, hashing
 from .files import WrittenFiles
-from .load import Meter, Ticks, waiting
+from .load import Meter, Ticks
 from .runs import Measured, compiles, measured, originals_of
 from .schedule import (
     FINAL,
     MARGIN,
     MOST,
     NEXT_RUN,
-    PLAIN,
     SCHEDULE,
     SLOWDOWN_LIMIT,
     OutOfTime,
@@ -299,7 +297,7 @@ class ScriptTrials:
         if len(timed.walls) == len(ratio.candidate):
             return verdict
         found = self._measured(timed, goal)
-        return found.gain(goal.threshold, self._noise(found.first)) or replace(
+        return found.gain(goal.threshold, self._meter) or replace(
             verdict,
             speedup=found.first,
             later=found.later,
@@ -315,7 +313,7 @@ class ScriptTrials:
             return True
         originals, rewrites = rows_for(FINAL, wall)
         deciding = self._measured(timed, goal).deciding
-        if deciding.low < PLAIN * goal.threshold:
+        if deciding.low < timing.PLAIN * goal.threshold:
             originals = max(originals, 2)
         if len(self._originals) < originals or len(timed.walls) < rewrites:
             return True
@@ -353,7 +351,7 @@ class ScriptTrials:
         if problem is not None:
             return problem
         found = self._measured(timed, goal)
-        obstacle = found.gain(goal.threshold, self._noise(found.first))
+        obstacle = found.gain(goal.threshold, self._meter)
         if obstacle is not None:
             return obstacle
         return Verified(
@@ -386,11 +384,6 @@ class ScriptTrials:
     def _measured(self, timed: Timed, goal: Goal) -> Measured:
         return measured(originals_of(self._originals, self._real), timed, goal.runs)
 
-    def _noise(self, measured: Ratio) -> str:
-        walls = (*measured.original, *measured.candidate)
-        usages = (*measured.original_usage, *measured.candidate_usage)
-        return ", ".join(filter(None, (waiting(walls, usages), self._meter.words)))
-
     def _needed(self, goal: Goal) -> float:
         """Seconds that one run of each side still takes, as far as is known."""
         usual = self.usual
@@ -409,9 +402,8 @@ class ScriptTrials:
         originals, rewrites = (1, 1) if goal.quick else wanted
         if len(timed.walls) < rewrites or len(self._originals) < originals:
             return False
-        deciding = self._measured(timed, goal).deciding
-        unclear = isinstance(timing.gain(deciding, goal.threshold), Inconclusive)
-        return not unclear or len(timed.walls) >= MOST
+        gain = self._measured(timed, goal).gain(goal.threshold, self._meter)
+        return not isinstance(gain, Inconclusive) or len(timed.walls) >= MOST
 
     @staticmethod
     def _beaten(wall: float, goal: Goal) -> bool:

@@ -21,16 +21,19 @@ from .perturb_aims import asked_anew
 from .perturbed import NOT_PERTURBED, Perturbed, PerturbedReplay, Runs, read_runs
 from .raising import only_here
 from .replies import Failure, Hello, Lost, Reference, Run, read_message, texts_of
+from .runs import compiles
 from .shadow import accuracy, not_judged
 
 SLOWDOWN_LIMIT = 4.0
 """A candidate is stopped at this many times the original's time, plus ``MARGIN``."""
 MARGIN = 2.0
+ALONE = 1.25
+"""Where nothing but the first call is timed, it is stopped at this many times the original's time,
+plus ``MARGIN``: it has lost."""
 COMPILE_MARGIN = 90.0
 """Seconds allowed for importing and compiling where the new code uses a compiler;"""
 COMPILING = 8.0
 """with less than this, on a busy machine, it says nothing of the code that it did not end."""
-COMPILERS = (b"numba", b"cupy")
 ENOUGH = 6
 """Times of the original kept for one state; candidates tried later share them."""
 CHEAP = 0.5
@@ -100,16 +103,17 @@ class HeldState:
         """Run original and candidate on copies of this state; compare and time them.
 
         ``new_sources``: full new text of every changed file. ``limit``: seconds for all attempts
-        together. ``repeats``: timed calls a side. Equality is checked on the first attempt and
-        on the last. ``perturb``: then also on perturbed inputs, see ``perturb``.
+        together. ``repeats``: timed calls a side after the first; with 0 that one is all that is
+        timed, compilation included. Equality is checked on the first attempt and on the last.
+        ``perturb``: then also on perturbed inputs, see ``perturb``.
         """
         deadline = Deadline(limit)
         try:
             reference = self._original(deadline)
             if isinstance(reference, Unavailable):
                 return self._result(None, reference)
-            trial = _Trial(self, reference, dict(new_sources), deadline)
-            result = trial.run(exactness, reduction_length, repeats)
+            trial = _Trial(self, reference, dict(new_sources), deadline, repeats)
+            result = trial.run(exactness, reduction_length)
             if not (perturb and result.same):
                 return result
             return self.perturb(
@@ -339,9 +343,10 @@ class _Trial:
         reference: Reference,
         changed: dict[Path, bytes],
         deadline: Deadline,
+        repeats: int,
     ) -> None:
         self.state, self.reference, self.changed = state, reference, changed
-        self.deadline = deadline
+        self.deadline, self.repeats = deadline, repeats
         self.name = state.trial_name(changed)
         self.compiles = compiles(changed)
         self.steady: list[float] = []
@@ -350,7 +355,7 @@ class _Trial:
         self.setup = 0.0
         self.warm = True
 
-    def run(self, exactness: Exactness, reduction_length: int, repeats: int) -> StateResult:
+    def run(self, exactness: Exactness, reduction_length: int) -> StateResult:
         ignore = self.state.ignorable(self.changed)
 
         def judge(run: Run) -> Comparison:
@@ -377,7 +382,7 @@ class _Trial:
         if not isinstance(comparison, Same):
             return self.result(comparison, None)
         # Every process compiles again: one warm call is what that is worth.
-        rounds = 1 if self.compiles else max(1, repeats)
+        rounds = min(1, self.repeats) if self.compiles else self.repeats
         for left in reversed(range(rounds)):
             last = left == 0 or self.deadline.remaining() < 4 * first.seconds
             self.state.time_original(self.deadline)
@@ -412,6 +417,8 @@ class _Trial:
     def attempt(self, *, warm: bool, want_capture: bool) -> Run:
         usual, left = max(self.reference.times), max(self.deadline.remaining(), 0.3)
         limit = SLOWDOWN_LIMIT * usual + (COMPILE_MARGIN if self.compiles else MARGIN)
+        if self.repeats == 0:
+            limit = ALONE * usual + MARGIN
         run = self.state.attempt(
             "candidate",
             self.changed,
@@ -422,7 +429,7 @@ class _Trial:
             trial=self.name,
         )
         enough = SLOWDOWN_LIMIT * usual + (COMPILING if self.compiles else MARGIN)
-        return replace(run, hurried=left < enough)
+        return replace(run, hurried=left < enough, hopeless=self.repeats == 0 and limit <= left)
 
     def result(self, comparison: Comparison | None, failure: Failure | None) -> StateResult:
         times = self.steady or self.cold
@@ -441,8 +448,3 @@ class _Trial:
             raised=self.reference.raised,
             usages=(original_usages, tuple(self.usages[bool(self.steady)])),
         )
-
-
-def compiles(changed: Mapping[Path, bytes]) -> bool:
-    """The new code uses a compiler."""
-    return any(word in text for text in changed.values() for word in COMPILERS)

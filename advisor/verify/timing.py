@@ -17,6 +17,8 @@ FEW = 3
 SINGLE_SPREAD = 0.10
 """Relative spread assumed of a side that was run once: whole-script times of one machine differ by
 5 to 10 % from run to run (two busy cores)."""
+PLAIN = 1.5
+"""The gain is plain if the whole interval clears the threshold by this factor."""
 TOO_WIDE = 1.5
 """An interval whose ends differ by more says nothing, wherever its middle is."""
 
@@ -108,6 +110,26 @@ def gain(measured: Ratio, threshold: float, noise: str = "") -> NotFaster | Inco
         f"the times vary too much to tell whether it gains {threshold:g}x "
         f"({_range('original', measured.original)}, {_range('rewrite', measured.candidate)}"
         f"{f'; {noise}' if noise else ''}); repeat on an idle machine, or with a larger --budget"
+    )
+
+
+def only_in_wall_time(measured: Ratio, threshold: float, disturbed: str) -> Inconclusive | None:
+    """Why a small gain, measured on a ``disturbed`` machine, is not believed; None if it is.
+
+    Other programs that come and go can slow the runs of one side only, by more than the runs of a
+    side differ among themselves. They take wall time and hardly CPU time: a gain that the medians
+    of both show is no work of theirs. One that is plain is beyond what they do.
+    """
+    sides = measured.original_usage, measured.candidate_usage
+    if not disturbed or measured.low >= PLAIN * threshold or not all(sides):
+        return None
+    before, after = (float(np.median([usage.cpu for usage in side])) for side in sides)
+    if after <= 0.0 or before / after >= threshold:
+        return None
+    gain = f"{measured.value:.3g}x ({measured.low:.3g}-{measured.high:.3g}x)"
+    return Inconclusive(
+        f"the gain of {gain} is one of wall time only (CPU time {before:.3g} s before, "
+        f"{after:.3g} s after), and {disturbed}; repeat on an idle machine"
     )
 
 

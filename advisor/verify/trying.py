@@ -20,10 +20,13 @@ from ..model import (
     Verified,
 )
 from ..patch import PatchError, combine
+from . import timing
 from .agreement import Goal
 from .claims import broken_step
 from .compare import Incomparable
+from .replies import TOO_SLOW
 from .runs import over
+from .schedule import NEXT_RUN
 from .script import OutOfTime, ScriptTrials, nothing_compared, ran_out
 from .server import StateServer
 from .states import HeldState, StateResult
@@ -36,6 +39,10 @@ REPEATS = 2
 FIRST_TRY = 0.4
 """Share of the time left that one state may take before anything is known of the script: an
 endless compilation must not use up what the other rewrites and the whole runs need."""
+ROOM = 8.0
+"""A loop that the script enters once costs it what the first call takes. Later calls are timed only
+where so many replays are left: with a budget of three bare runs, a script whose one hot function
+takes all its time has hardly that many."""
 REPLAYS = 2.5
 """The original on a state, and a candidate that is faster three times: so many calls."""
 LEAST = 0.3
@@ -84,6 +91,8 @@ class Trying:
         """Something was left untried for want of time."""
         self._results: dict[str, list[StateResult]] = {}
         self._perturbed: set[str] = set()
+        self._replayed: set[int] = set()
+        """``id`` of the states on which the original was run: later candidates share that."""
         self._promises: dict[str, str | None] = {}
 
     # ---------------------------------------------------------------- estimates
@@ -109,6 +118,13 @@ class Trying:
         """Seconds of the whole runs of a rewrite that is predicted to take so many."""
         known = self.trials.original_walls or self.trials.stand_in
         return (0.0 if known else self.bare_wall) + 3.0 * predicted
+
+    @property
+    def has_room_for_a_run(self) -> bool:
+        """Whether one whole run of a rewrite with a plain gain fits, the original's being known."""
+        needed = self.bare_wall / (timing.PLAIN * self.min_speedup)
+        known = self.trials.original_walls or self.trials.stand_in
+        return bool(known) and self.deadline.remaining() > NEXT_RUN * needed
 
     def start_up(self, candidate: Candidate, first_call: float) -> float:
         """Seconds that a first call costs one of the user's runs, in the mean of all of them."""
@@ -146,7 +162,10 @@ class Trying:
         if not states:
             return Trial(candidate, Unavailable("no state of the program could be held here"))
         replay = self.replay(candidate.region)
-        if not self._results.get(candidate.id) and self.deadline.remaining() < 1.5 * replay:
+        # What the original does on the first state is known after the first candidate.
+        needed = (0.5 if id(states[0]) in self._replayed else 1.5) * replay
+        short = LEAST < needed > self.deadline.remaining()
+        if short and not self._results.get(candidate.id):
             # Whole runs may still fit, and say more than half a replay.
             why = f"one replay takes about {replay:.2g} s, and the time budget leaves less"
             return Trial(candidate, Unavailable(why))
@@ -162,11 +181,11 @@ class Trying:
                 return Trial(candidate, OUT_OF_TIME)
             self.progress(f"{candidate.rule}, line {line}: state {number} of {len(states)}")
             patch = {source.path: text}
-            results.append(self._try([candidate], state, patch, REPEATS if number == 1 else 1))
+            results.append(self._try([candidate], state, patch, self._repeats(candidate, number)))
             if failed(results[-1]):
                 break
             if isinstance(results[-1].failure, Inconclusive):
-                self.partial = True
+                self.partial |= results[-1].failure != TOO_SLOW
                 return Trial(candidate, results[-1].failure)
         if full and not any(failed(result) for result in results):
             self._on_perturbed(candidate, states, {source.path: text})
@@ -211,9 +230,18 @@ class Trying:
             if failed(results[number]):
                 return
 
+    def _repeats(self, candidate: Candidate, number: int) -> int:
+        """Timed calls on a state, the first one not counted."""
+        region = candidate.region
+        once = region.observation is not None and region.observation.entries == 1
+        if once and self.runs == 1 and self.deadline.remaining() < ROOM * self.replay(region):
+            return 0
+        return REPEATS if number == 1 else 1
+
     def _try(
         self, candidates: Sequence[Candidate], state: HeldState, patch: Patch, repeats: int
     ) -> StateResult:
+        self._replayed.add(id(state))
         left = self.deadline.remaining()
         # A call is never longer than the whole script, but a compiler may be.
         limit = min(20.0 + 4 * self.bare_wall, left - self._whole_runs(0.5 * self.bare_wall))

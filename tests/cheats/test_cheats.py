@@ -83,14 +83,19 @@ def on_state(shared: Shared, name: str):
     return verdict_of([state.try_candidate(new, repeats=2, perturb=False)])
 
 
-def as_script(tmp_path: Path, name: str):
+def as_script(tmp_path: Path, name: str, rounds: int = 20):
+    """The verdict of whole runs. Of 20 rounds, a second, half is the start of Python and NumPy."""
     script = tmp_path / "script" / "victim.py"
-    script.parent.mkdir()
-    script.write_text(VICTIM)
+    script.parent.mkdir(parents=True)
+
+    def longer(text: str) -> str:
+        return text.replace("range(20)", f"range({rounds})")
+
+    script.write_text(longer(VICTIM))
     target = Target(script, cwd=script.parent, python=sys.executable)
     with Sandbox(target) as box:
         trials = ScriptTrials(box, target, None, 60.0)
-        return trials.judge({script: with_cheat(name).encode()}, Goal(), Deadline(60))
+        return trials.judge({script: longer(with_cheat(name)).encode()}, Goal(), Deadline(120))
 
 
 def marked(name: str) -> object:
@@ -133,12 +138,16 @@ def test_cheat(shared, tmp_path, name):
     verdict = on_state(shared, name)
     gain = isinstance(verdict, Verified) and verdict.speedup.low > 1.1
     if gain or isinstance(verdict, Unavailable):
-        whole = as_script(tmp_path, name)
-        assert not isinstance(whole, Verified), (verdict, whole)
+        # Other programs may make one measurement show a gain that is none; a hole shows each time.
+        wholes = [as_script(tmp_path / "once", name)]
+        if isinstance(wholes[0], Verified):
+            wholes.append(as_script(tmp_path / "again", name))
+        assert not all(isinstance(whole, Verified) for whole in wholes), (verdict, wholes)
 
 
 def test_the_honest_rewrite_passes(shared, tmp_path):
     verdict = on_state(shared, HONEST)
     assert isinstance(verdict, Verified) and verdict.speedup.low > 2, verdict
-    assert isinstance(as_script(tmp_path, HONEST), Verified)
+    whole = as_script(tmp_path, HONEST, rounds=200)
+    assert isinstance(whole, Verified), whole
     assert objection(VICTIM.encode(), with_cheat(HONEST).encode()) is None

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "gpuadvise"]
+UNHURRIED = ["--budget", "120"]
+"""For tests of what comes out in the end: on a busy machine the usual budget may be too little."""
 
 HOT = """\
 def total(values):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pexpect
 import pytest
-from command import COMMAND, names, write
+from command import COMMAND, UNHURRIED, names, write
 
 SMOOTH = '''\
 """Repeated smoothing of a noisy line."""
@@ -39,7 +39,7 @@ def advised(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder after ``gpuadvise --apply --patch --json``; the original is ``original.py``."""
     folder = tmp_path_factory.mktemp("journey")
     write(folder, "s.py", SMOOTH)
-    command = [*COMMAND, "--apply", "--patch", "p.diff", "--json", "r.json", "s.py"]
+    command = [*COMMAND, *UNHURRIED, "--apply", "--patch", "p.diff", "--json", "r.json", "s.py"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPUADVISE_STATE_DIR", str(folder / "state"))
         patch.setenv("COLUMNS", "80")
@@ -133,10 +133,10 @@ def test_in_a_terminal(tmp_path: Path, columns: int) -> None:
     write(tmp_path, "s.py", SMOOTH)
     child = pexpect.spawn(
         COMMAND[0],
-        [*COMMAND[1:], "s.py"],
+        [*COMMAND[1:], *UNHURRIED, "s.py"],
         cwd=tmp_path,
         dimensions=(50, columns),
-        timeout=120,
+        timeout=240,
         encoding="utf-8",
     )
     child.expect(pexpect.EOF)

@@ -12,6 +12,7 @@ from harness import assert_same, chain_for, first_match, run
 from gpuadvise.codegen.restated.restate import emit_restated
 from gpuadvise.model import Basis, Match, Refusal
 from gpuadvise.patch import apply_edits
+from gpuadvise.verify.claims import broken_step
 
 SETTING = "import random\nrandom.seed(2)\n"
 
@@ -40,7 +41,9 @@ def answer(case: Case, folder: Path) -> tuple[str, Match] | Refusal:
     found = first_match(emit_restated, chain)
     if len(found) == 2 and isinstance(found[1], Match):
         region, match = found
-        return apply_edits(region.source, match.edits).decode("utf-8"), match
+        data = apply_edits(region.source, match.edits)
+        assert broken_step(region.source, data, match) is None
+        return data.decode("utf-8"), match
     refusals = [one for one in found if isinstance(one, Refusal)]
     return refusals[0] if refusals else Refusal("nothing to restate")
 

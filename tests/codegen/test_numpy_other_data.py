@@ -120,7 +120,7 @@ def test_of_two_loops_the_one_along_the_rows_becomes_an_axis() -> None:
     match = emit(region)
     assert isinstance(match, Match)
     after = apply_edits(region.source, match.edits).decode()
-    assert "out[i] = a[i] * 0.5" in after
+    assert "np.add(a[i] * 0.5, b[i], out=out[i])" in after
     assert "out[:, j]" not in after
 
 

@@ -134,6 +134,22 @@ def k(a, x, steps):
     assert "isfinite" not in after
 
 
+def test_rows_that_start_behind_the_first_column() -> None:
+    """The first column has no term, and no triangle cuts it off."""
+    text = """\
+def k(a, x, y):
+    n = len(x)
+    for i in range(n):
+        for j in range(1, i):
+            y[i] += a[i, j] * x[j]
+        for j in range(i, n - 1):
+            y[i] -= a[j, i] * x[j]
+    return y
+"""
+    after = check_products(HEAD + text, (A, X, Y), (A[:2], X[:2], Y), (A[:3], X[:3], Y[:3]))
+    assert "np.tril(a[:, 1:-1], -2) @ x[1:-1]" in after
+
+
 RANK_K = """\
 def k(c, a, alpha, beta):
     n, m = a.shape
@@ -234,27 +250,6 @@ def k(C, A, B, alpha, beta):
             C[i, j] = beta * C[i, j] + alpha * B[i, j] * A[i, i] + alpha * t
     return C
 """
-UPPER_HALF_STORED = """\
-def k(y, S, x):
-    n = len(y)
-    for r in range(n):
-        for c in range(r + 1, n):
-            y[c] += S[r, c] * x[r]
-        for c in range(r, n):
-            y[r] += S[r, c] * x[c]
-    return y
-"""
-
-
-def test_half_of_a_symmetric_matrix() -> None:
-    """One statement adds to the rows above: it runs once all rows have been scaled."""
-    observed = WIDE.copy(), A, WIDE + 1.0, 1.5, 1.2
-    after = check_products(HEAD + SYMMETRIC_PRODUCT, observed, (WIDE[:1], A, WIDE, 1.5, 1.2))
-    assert "C += alpha * (np.tril(A, -1) @ B)" in after
-    assert "C[:-1, :] += np.triu(alpha * A[1:, :-1].T) @ B[1:, :]" in after
-    after = check_products(HEAD + UPPER_HALF_STORED, (X, A, Y), (X[:1], A, Y), (X[:9], A, Y))
-    assert "y[1:] += x[:-1] @ np.triu(S[:-1, 1:])" in after
-    assert "y += np.triu(S) @ x" in after
 
 
 def test_rows_that_are_scaled_later_stay_in_order() -> None:
@@ -293,6 +288,23 @@ def k(a, d):
     after = check(Case(HEAD + text, (rng.random((40, 41)), X), other))
     assert "d[:] = a[:, :n].diagonal() + a[:, 1:n + 1].diagonal()" in after
     assert "a[np.arange(n), np.arange(1, n + 1)] = 1.0" in after
+
+
+@pytest.mark.parametrize("test", ["d[i] < a[i, i]", "d[i] > 3"])
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_a_diagonal_under_a_condition(test: str, dtype: str) -> None:
+    """a[np.arange(n), np.arange(n)] is a copy: nothing may be written into it."""
+    text = f"""\
+def k(a, d):
+    n = len(d)
+    for i in range(n):
+        if {test}:
+            a[i, i] = d[i]
+    return a
+"""
+    a, d = (A * 9).astype(dtype), (X * 9).astype(dtype)
+    after = check(Case(HEAD + text, (a, d), [(a[:, :30].copy(), d), (a[:0], d[:0])]))
+    assert "a.diagonal())" in after
 
 
 def test_an_anti_diagonal_is_not_written() -> None:

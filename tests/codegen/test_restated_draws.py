@@ -107,9 +107,15 @@ for i in range(n):
 """)
 
 
+def test_what_no_array_holds_is_drawn_one_by_one():
+    check("while total < 3.0 + t:\n    total += random.random()")
+    check("for i in range(n):\n    if total < t:\n        total += (1.0 / t) * random.random()")
+    check("for i in [7, 90]:\n    for j in range(i):\n        total += random.random()")
+
+
 REFUSED = {
     "an unknown number": (
-        "while total < 3.0:\n    total += random.random()",
+        "while total < 3.0:\n    total += rng.random()",
         "a while loop",
     ),
     "several distributions": (
@@ -118,16 +124,16 @@ REFUSED = {
         "several distributions",
     ),
     "one behind what may raise": (
-        "for i in range(n):\n    if total < t:\n        total += (1.0 / t) * random.random()",
+        "for i in range(n):\n    if total < t:\n        total += (1.0 / t) * rng.random()",
         "behind what may raise",
     ),
     "bounds that the loop changes": (
-        "for i in range(n):\n    for j in range(count):\n        total += random.random()\n"
+        "for i in range(n):\n    for j in range(count):\n        total += rng.random()\n"
         "    count += 1",
         "not known before",
     ),
     "an index that is no index": (
-        "for i in [7, 90]:\n    for j in range(i):\n        total += random.random()",
+        "for i in [7, 90]:\n    for j in range(i):\n        total += rng.random()",
         "not known before",
     ),
     "an argument that the loop changes": (

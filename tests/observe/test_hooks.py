@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import random
+from time import process_time
 
-from gpuadvise.observe.hooks import ENTRIES, Counter
+import pytest
+
+from gpuadvise.observe.hooks import ENTRIES, Counter, FunctionSite, Recorder
+from gpuadvise.observe.plan import SitePlan
 
 
 def test_every_entry_is_counted_and_looks_come_when_they_are_due() -> None:
@@ -37,3 +41,13 @@ def test_no_more_looks() -> None:
     counter.wait(ENTRIES)
     assert not any(counter.due() for _ in range(1000))
     assert counter.entries() == 1001
+
+
+@pytest.mark.parametrize(("spent", "stride"), [(0.1, 500), (5.0, 500), (10.0, 1000), (25.0, 2500)])
+def test_looks_become_rarer_where_all_of_them_take_too_much(spent: float, stride: int) -> None:
+    """Ten nested sites, each of which keeps to its own share, are too much together."""
+    recorder = Recorder(frozenset(), started=process_time() - 100.0, cost=spent)
+    site = FunctionSite(SitePlan("key", 1, "f", True), recorder, None)
+    site.last_entry, site.last_end = 9_000, 10.0
+    # 1000 entries in 1 s, and a look that took 10 ms: 2 % of the time of 500 entries.
+    assert site._stride(11.0, 11.01, 0.01, 10_000) == pytest.approx(stride, rel=0.1)

@@ -102,6 +102,10 @@ PROGRAMS = {
         print(sorted(globals()), __doc__, __name__, __spec__, __package__, type(__loader__))
         print(sys.argv[1:], f(1, 2, k=5), f.__doc__, f.__annotations__, f.__code__.co_varnames)
         print(sys.path[0], __file__, f.__closure__, f.__code__.co_firstlineno)
+        def often_called(v):
+            w = v + 1
+            return w
+        print(often_called.__code__.co_consts, often_called.__code__.co_exceptiontable)
         """,
     "exit code": "import sys\nfor i in range(2):\n    pass\nsys.exit(3)\n",
     "exit message": "import sys\nfor i in range(2):\n    pass\nsys.exit('no')\n",
@@ -473,6 +477,45 @@ def test_budget_and_a_loop_that_starts_late(tmp_path: Path) -> None:
     assert set(hits) <= {2, 3, 4, 5, 6, 7}
 
 
+def test_code_that_is_not_timed_uses_up_no_budget(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """\
+        def other(n):
+            return sum(i * i for i in range(n))
+        def f(n):
+            s = 0
+            while n:
+                s += n
+                n -= 1
+            return s
+        other(5000000)
+        f(3000000)
+        """,
+    )
+    result = observe(path, functions=[(path, "f")], budget=0.05, expected=0.2)
+    assert sum(time.hits or 0 for time in result.lines) > 1000
+    assert {time.line for time in result.lines} <= {4, 5, 6, 7, 8}
+
+
+def test_only_the_loops_of_top_level_code_are_timed(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """\
+        n = sum(range(100))
+        if n:
+            for i in range(3):
+                for j in range(2):
+                    n += j
+        n -= 1
+        while n > 4940:
+            n -= 1
+        """,
+    )
+    result = observe(path, functions=None)
+    assert {time.line for time in result.lines} == {3, 4, 5, 7, 8}
+
+
 def test_names_as_a_sampler_writes_them(tmp_path: Path) -> None:
     path = write(
         tmp_path,
@@ -486,7 +529,7 @@ def test_names_as_a_sampler_writes_them(tmp_path: Path) -> None:
         outer(), other()
         """,
     )
-    result = observe(path, functions=[(path, "outer.inner")])
+    result = observe(path, functions=[(path, "outer.inner")], expected=0.0)
     assert {time.line for time in result.lines} == {3}
 
 

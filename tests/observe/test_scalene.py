@@ -131,7 +131,7 @@ def test_limit_gives_a_partial_profile(tmp_path: Path) -> None:
     )
     result = run(target, limit=8.0)
     assert result.partial
-    assert result.functions[0].qualname == "spin" and result.functions[0].share > 0.8
+    assert result.functions[0].qualname == "spin" and result.functions[0].share > 0.5
 
 
 def test_script_that_resists_the_interrupt_is_stopped(
@@ -161,7 +161,7 @@ def test_script_that_resists_the_interrupt_is_stopped(
 )
 def test_ends_of_the_script_do_not_lose_the_profile(tmp_path: Path, end: str) -> None:
     target = target_of(tmp_path, f"n = 0\nfor i in range(8_000_000): n += i & 3\n{end}\n")
-    assert run(target).functions[0].share > 0.8
+    assert run(target).functions[0].share > 0.5
 
 
 def test_short_script_says_so(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_standard_input_reaches_the_script(tmp_path: Path) -> None:
     target = target_of(tmp_path, "n = 0\nfor i in range(int(input())): n += i & 3\n")
     record = tmp_path / "record"
     record.write_text("8000000\n")
-    assert run(target, stdin=record).functions[0].share > 0.8
+    assert run(target, stdin=record).functions[0].share > 0.5
 
 
 def test_missing_keys_escapes_and_libraries_are_read(tmp_path: Path) -> None:

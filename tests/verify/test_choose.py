@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,13 +26,19 @@ from gpuadvise.model import (
     Refusal,
     Region,
     Site,
+    SiteObservation,
     Source,
     Target,
+    Trial,
+    Unavailable,
     Verified,
 )
 from gpuadvise.observe.sandbox import Sandbox
-from gpuadvise.verify.choose import choose, places, promise
+from gpuadvise.verify.choose import _Choice, choose, places, promise
+from gpuadvise.verify.compare import Different
 from gpuadvise.verify.script import ScriptTrials
+from gpuadvise.verify.states import StateResult
+from gpuadvise.verify.trying import Trying
 
 PROGRAM = """\
 import numpy as np
@@ -198,6 +206,77 @@ def test_steps_come_before_their_time_loop_and_tiny_helpers_after_their_caller()
     caller, helper = promise(0.98, 4.9, bare), promise(0.97, 8e-6, bare)
     assert step > time_loop
     assert caller > helper
+
+
+@pytest.mark.parametrize(
+    ("entries", "left", "runs", "repeats"),
+    [(1, 30.0, 1, 0), (1, 300.0, 1, 2), (1, 30.0, 100, 2), (50, 30.0, 1, 2)],
+)
+def test_later_calls_of_a_loop_entered_once_need_time_to_spare(entries, left, runs, repeats):
+    """Ten seconds in one call: a second one says nothing of what a run of the script costs."""
+    source = Source(Path("prog.py"), PROGRAM.encode())
+    tried = candidate(source, "fast", SQUARE, "    np.multiply(x, x, out=out)\n", share=1.0)
+    seen = SiteObservation(entries, 1, {})
+    tried = replace(tried, region=replace(tried.region, observation=seen))
+    trying = Trying(
+        None,
+        None,
+        bare_wall=10.0,
+        min_speedup=1.1,
+        deadline=Deadline(left, clock=lambda: 0.0),
+        unsafe=False,
+        progress=lambda text: None,
+        runs=runs,
+    )
+    assert trying._repeats(tried, 1) == repeats
+
+
+@pytest.mark.parametrize(
+    ("left", "profiled", "tried"), [(18.0, True, True), (5.0, True, False), (18.0, False, False)]
+)
+def test_a_whole_run_may_fit_where_a_replay_does_not(left, profiled, tried):
+    """The loop takes the whole run of 10 s, and one in it that was tried before gained nothing."""
+    source = Source(Path("prog.py"), PROGRAM.encode())
+    helper = candidate(source, "helper", TOTAL, "    s = int(x.sum())\n")
+    loop = candidate(source, "fast", SQUARE, "    np.multiply(x, x, out=out)\n", share=1.0)
+    trying = Trying(
+        None,
+        SimpleNamespace(original_walls=(), stand_in=object() if profiled else None),
+        bare_wall=10.0,
+        min_speedup=1.1,
+        deadline=Deadline(left, clock=lambda: 0.0),
+        unsafe=False,
+        progress=lambda text: None,
+    )
+    lost = Trial(helper, Inconclusive("not the matter here"))
+    left_out = _Choice(trying)._left_out(loop, [], [lost])
+    assert (left_out is None) == tried
+    assert trying.partial != tried
+
+
+def test_the_original_is_replayed_for_the_first_candidate_only():
+    """Ten seconds in one call, 8 s left: enough for a second rewrite of it, not for the first."""
+    source = Source(Path("prog.py"), PROGRAM.encode())
+    loop = candidate(source, "fast", SQUARE, "    np.multiply(x, x, out=out)\n", share=1.0)
+    other = replace(loop, id="other")
+    different = StateResult(1, "first", Different("the result"))
+    state = SimpleNamespace(try_candidate=lambda *_, **__: different)
+    left = [20.0]
+    trying = Trying(
+        SimpleNamespace(states_of=lambda region: [state]),
+        SimpleNamespace(original_walls=(), stand_in=object()),
+        bare_wall=10.0,
+        min_speedup=1.1,
+        deadline=Deadline(20.0, clock=lambda: 20.0 - left[0]),
+        unsafe=False,
+        progress=lambda text: None,
+    )
+    left[0] = 8.0
+    assert isinstance(trying.on_states(loop).region_verdict, Unavailable)
+    left[0] = 18.0
+    assert isinstance(trying.on_states(loop).region_verdict, Mismatch)
+    left[0] = 8.0
+    assert isinstance(trying.on_states(other).region_verdict, Mismatch)
 
 
 def test_deadline():

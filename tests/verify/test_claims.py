@@ -95,6 +95,15 @@ def test_loops_in_a_function_of_their_own(fallback: str, kept: bool) -> None:
     assert (judged(APART.replace("FALLBACK", fallback)) is None) == kept
 
 
+def test_tests_of_several_names_in_a_chain() -> None:
+    chain = NEW.replace("type(u) is np", "type(u) is type(out) is np")
+    both = (*LEDGER, Condition("type(out) is np.ndarray", Basis.OBSERVED, guarded=True))
+    assert judged(chain, both) is None
+    assert judged(NEW, both) is not None
+    assert judged(chain.replace("type(out) is np", "type(v) is np"), both) is not None
+    assert judged(chain.replace("is type(out) is", "is not type(out) is"), both) is not None
+
+
 def test_each_place_has_its_test() -> None:
     two = NEW.replace("        out[:len(u)]", "        ndim = u.ndim == 1\n        out[:len(u)]")
     twice = (*LEDGER, Condition("u.ndim == 1", Basis.OBSERVED, guarded=True))

@@ -445,9 +445,39 @@ def test_exact_floats_and_other_counts_together():
     inputs = found(held(grid=np.float64(0.3)))
     scheme = Scheme(inputs)
     everything = list(plan(inputs, scheme, Perturbation("as they are")))
-    wanted = [what for what in everything if what.kind == "exact" and what.slots]
+    wanted = [w for w in everything if w.kind == "exact" and w.slots and not w.then]
     assert {what.change for what in wanted} == {"0 12", "0 300", "1 12", "1 300"}
     assert apply(inputs, scheme, next(what for what in wanted if what.change == "0 12"))
     values_of = {slot.name: slot.get() for slot in inputs.slots}
     assert type(values_of["grid"]) is np.float64 and values_of["grid"] == 0.0
     assert values_of["n"] == values_of["cols"] == 12
+
+
+def meeting(inputs, then):
+    """All arrays of free slots, after the perturbation that ends with these values."""
+    scheme = Scheme(inputs)
+    everything = list(plan(inputs, scheme, Perturbation("as they are")))
+    chosen = next(what for what in everything if what.then == then)
+    assert apply(inputs, scheme, chosen)
+    free = [slot for slot in inputs.slots if slot.free]
+    arrays = [slot.get() for slot in free if slot.kind in ("array", "numbers")]
+    return [np.array(a) for a in arrays], {s.get() for s in free if s.kind == "number"}
+
+
+def test_few_values_and_numbers_that_they_meet():
+    arrays, numbers = meeting(found(held()), "small")
+    assert arrays and all(set(np.unique(a)) <= {0, 1, 2} for a in arrays)
+    assert numbers == {2}
+
+
+@pytest.mark.parametrize(("then", "first"), [("close", 1), ("close falling", -1)])
+def test_floats_that_32_bits_do_not_tell_apart(then, first):
+    arrays, _ = meeting(found(held(scale=0.5)), then)
+    floats = [a for a in arrays if a.dtype == np.float64]
+    assert floats and all(np.sign(a.flat[1] - a.flat[0]) == first for a in floats)
+    assert all(len(np.unique(a.astype(np.float32))) == 1 for a in floats)
+
+
+def test_halves_where_a_list_held_ints():
+    arrays, _ = meeting(found(held(flat=[3, 4, 5, 6, 7, 8, 9])), "small halves")
+    assert any(a.shape == (7,) and a.dtype == np.float64 and 0.5 in a % 1 for a in arrays)

@@ -8,6 +8,7 @@ import pytest
 
 from gpuadvise.model import Crashed, Exactness, Inconclusive, TimedOut, Unavailable
 from gpuadvise.verify.compare import Different, Incomparable, Same
+from gpuadvise.verify.replies import TOO_SLOW
 from gpuadvise.verify.verdicts import failed, verdict_of
 
 SAXPY = """
@@ -311,6 +312,17 @@ def saxpy(a, b, out):
     assert result.same, result
     assert result.warm
     assert result.first_call > 20 * max(result.candidate_times)
+
+
+def test_a_first_call_alone_says_what_a_loop_entered_once_costs(bench):
+    state = bench.hold(SAXPY, "call", "saxpy")
+    result = bench.trial(state, LOOP, "    out[:] = 2.0 * a + b\n", repeats=0)
+    assert result.same, result
+    assert len(result.candidate_times) == 1 and not result.warm
+    wrong = bench.trial(state, LOOP, "    out[:] = 2.0 * a - b\n", repeats=0)
+    assert isinstance(wrong.comparison, Different)
+    slow = "    import time\n    time.sleep(30)\n" + LOOP
+    assert bench.trial(state, LOOP, slow, repeats=0).failure == TOO_SLOW
 
 
 def test_changed_top_level_code_is_left_to_the_whole_script(bench):

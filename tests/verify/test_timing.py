@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpuadvise.model import ErrorSize, Inconclusive, NotFaster, Usage, Verified
 from gpuadvise.report import words
 from gpuadvise.verify.load import Meter, Ticks, waiting
-from gpuadvise.verify.timing import gain, ratio
+from gpuadvise.verify.timing import gain, only_in_wall_time, ratio
 
 times = st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=8)
 
@@ -53,6 +53,25 @@ def test_gain_needs_the_whole_interval_above_the_threshold():
     assert isinstance(gain(ratio([1.0] * 5, [1.0] * 5), 1.1), NotFaster)
     noisy = gain(ratio([1.0, 1.5, 0.9, 1.4, 1.3], [0.9, 1.2, 0.7, 1.3, 1.0]), 1.1)
     assert isinstance(noisy, Inconclusive) and "idle machine" in noisy.why
+
+
+BUSY = "other programs took 0.9 of 2 cores meanwhile"
+
+
+def with_cpu(before: float, after: float, wall: float = 1.2):
+    """A gain of ``wall`` times in wall time, and CPU seconds of both sides."""
+    usages = [Usage(before, 0)] * 5, [Usage(after, 0)] * 5
+    return ratio([wall] * 5, [1.0] * 5, usages=usages)
+
+
+def test_a_small_gain_beside_other_programs_must_show_in_cpu_time():
+    doubtful = only_in_wall_time(with_cpu(0.51, 0.50), 1.1, BUSY)
+    assert isinstance(doubtful, Inconclusive) and "CPU time 0.51 s before" in doubtful.why
+    assert BUSY in doubtful.why and "idle machine" in doubtful.why
+    assert only_in_wall_time(with_cpu(0.60, 0.50), 1.1, BUSY) is None, "both clocks say so"
+    assert only_in_wall_time(with_cpu(0.51, 0.50), 1.1, "") is None, "nobody else was there"
+    assert only_in_wall_time(with_cpu(2.0, 3.0, wall=2.0), 1.1, BUSY) is None, "threads: plain"
+    assert only_in_wall_time(ratio([1.2] * 5, [1.0] * 5), 1.1, BUSY) is None, "nothing recorded"
 
 
 def test_a_wide_interval_is_no_answer():

@@ -15,14 +15,18 @@ from dataclasses import replace
 from ...loopnest.ir import For, Nest, Store, Sum, statements
 from ...model import Basis, Condition, Edit, Exactness, Match, Refusal, Region
 from ...patch import PatchError, import_edit, reindent, replace_statement
+from ..chained import condition_lines
 from ..draws_array import Drawn
 from ..nb_text import functions_block, top_level_statement
+from .ahead import counted_ahead
 from .emitter import attempt, factorised, narrow_types
 from .expansion import expanded
+from .folded import folded
 from .guarding import guards
 from .inexact import deciding_line, differences
 from .known import Facts
 from .layout import wrapped
+from .lists import asked_afterwards
 from .normal import NotVectorisable, normalise
 from .planning import Plan, Plans, plans, seconds_of_loops, terms_added
 from .restructure import Variant, variants
@@ -93,6 +97,24 @@ def _emit(region: Region, *, reassociate: bool, drawn: Drawn | None) -> Match:
     for name in sorted(nest.text & (nest.live_out | nest.arrays.keys())):
         raise NotVectorisable(f"the loop leaves text in {name}")
     root = propagate(normalise(without_breaks(nest.root, nest), nest.live_out), nest)
+    root = counted_ahead(root, nest.live_out)
+    rows = None if reassociate else folded(root, nest)
+    if rows is not None:
+        try:
+            return _written(region, *rows, reassociate=False, drawn=drawn)
+        except NotVectorisable as refusal:
+            log.debug("as rows: %s", refusal.reason)
+            try:
+                return _written(region, root, nest, reassociate=False, drawn=drawn)
+            except NotVectorisable:
+                raise refusal from None
+    return _written(region, root, nest, reassociate=reassociate, drawn=drawn)
+
+
+def _written(
+    region: Region, root: For, nest: Nest, *, reassociate: bool, drawn: Drawn | None
+) -> Match:
+    """The best form of the nest in its normal form. Raises NotVectorisable."""
     above = region.loop.lineno if region.function is None else None
     np_name, import_ = import_edit(region.source, "numpy", "np", above=above)
     if reassociate and (session := factorised(root, nest, region, np_name)) is not None:
@@ -167,11 +189,16 @@ def _match(
         _before_drawing(drawn, tests, ledger)
     indent = region.loop.col_offset + (4 if tests else 0)
     first = drawn.lines(session.np, region.source) if drawn else ()
-    written = (*first, *session.prologue, *session.lines, *session.epilogue)
+    checked = asked_afterwards(session)
+    written = (*first, *session.prologue, *session.lines, *(checked or session.epilogue))
     body = [part for line in written for part in wrapped(line, indent)]
-    if tests:
+    if checked:
         original = reindent(region.source, region.loop, 1)
-        lines = [*_condition(tests), *("    " + line for line in body), "else:", original]
+        tried = [*condition_lines(tests), *("    " + line for line in body)]
+        lines = [f"{session.stored} = False", *tried, f"if not {session.stored}:", original]
+    elif tests:
+        original = reindent(region.source, region.loop, 1)
+        lines = [*condition_lines(tests), *("    " + line for line in body), "else:", original]
     else:
         lines = body
     edits = [replace_statement(region.source, region.loop, lines)]
@@ -224,13 +251,6 @@ def _exactness(session: Session, sums: tuple[Sum, ...]) -> Exactness:
     if sums:
         return Exactness.REASSOCIATED
     return Exactness.LAST_DIGIT if session.last_digit else Exactness.BITS
-
-
-def _condition(tests: list[str]) -> list[str]:
-    text = " and ".join(tests)
-    if len(text) <= 72:
-        return [f"if {text}:"]
-    return ["if (", f"    {tests[0]}", *(f"    and {test}" for test in tests[1:]), "):"]
 
 
 def _described(root: For, session: Session) -> str:

@@ -32,6 +32,7 @@ from .scatter import scatter_add
 from .session import Binding, BufferRef, Context, Env, Session, Span
 from .stores import (
     Pending,
+    counts,
     distinct,
     is_computed,
     join_stores,
@@ -310,7 +311,8 @@ def _masked(
             continue
         if name in context.future or name in session.carried:
             type_ = session.nest.privates.get(name, a.expr.type)
-            values[name] = joined(test, a.expr, b.expr, type_)
+            counted = None if context.branch else counts(test, a.expr, b.expr, type_)
+            values[name] = counted or joined(test, a.expr, b.expr, type_)
     pending = join_stores(session, test, then_stores, else_stores)
     if context.branch:
         for name, value in values.items():

@@ -145,7 +145,10 @@ def require_number(
         require(session, part, what, context, evaluate, reason)
 
 
-_PICKS = frozenset(("min", "max", "abs", "float", "math.floor", "math.ceil", "math.trunc"))
+_PICKS = frozenset((
+    "min", "max", "abs", "float", "math.floor", "math.ceil", "math.trunc",
+    "math.fabs", "math.sqrt", "math.hypot",  # the root of a number below zero raises
+))  # fmt: skip
 _KEEPS = frozenset(("floor", "ceil", "trunc", "rint", "abs", "fabs", "absolute", "float64"))
 _FINITE = frozenset(("sin", "cos"))
 

@@ -12,6 +12,7 @@ from ...loopnest.ir import (
     walk,
 )
 from . import indexing
+from .flat import Folded
 from .halo import Halo, new_halo
 from .normal import NotVectorisable
 from .session import BufferRef, Context, Session
@@ -74,6 +75,8 @@ def _subscript(session: Session, expr: Load, dim: int, context: Context) -> Part
     from .expressions import evaluate, scalar_text
 
     index = expr.index[dim]
+    if dim == 1 and expr.array in session.loose:
+        return _place_in_row(session, expr, context)
     axes = indexing.axes_of(index, context)
     buffers = any(isinstance(p, BufferRef) for p in walk(index))
     if not axes and not buffers:
@@ -96,6 +99,17 @@ def _subscript(session: Session, expr: Load, dim: int, context: Context) -> Part
             expr.line,
         )
     return evaluate(session, index, context)
+
+
+def _place_in_row(session: Session, expr: Load, context: Context) -> indexing.AxisIndex:
+    """A slice that ends where the row does at the latest: beyond are elements of the next one."""
+    form, axes = affine(expr.index[1]), indexing.axes_of(expr.index[1], context)
+    if form is None or len(axes) != 1 or expr.array in session.halos:
+        raise NotVectorisable(f"a subscript of {expr.array} may leave its row", expr.line)
+    (axis,) = axes
+    span = context.span(axis)
+    text = indexing.slice_text(session, form, axis, span, expr.array, 1, expr.line)
+    return indexing.AxisIndex(axis, text)
 
 
 def _check_fixed(session: Session, expr: Load, dim: int, context: Context) -> None:
@@ -184,7 +198,7 @@ def _halo_slice(
 def _element(session: Session, expr: Load, parts: list[str], context: Context) -> Value:
     """One element, of the original array: a narrowed copy's would wrap in arithmetic."""
     info = session.nest.arrays[expr.array]
-    if info.container == "ndarray":
+    if info.container == "ndarray" and not isinstance(info, Folded):
         return _fixed(f"{expr.array}[{', '.join(parts)}]", expr, info.element)
     # The list itself is stale while the array stands for it.
     name = session.array_names.get(expr.array, expr.array)
@@ -285,7 +299,8 @@ def _diagonal(
         first, stop = indexing.touched(form, axis, span)
         low, high = session.facts.text(first), session.facts.text(stop)
         places.append(f"{session.np}.arange({high if low == '0' else f'{low}, {high}'})")
-    return Value(f"{name}[{', '.join(places)}]", ATOM, expr.type, dtype, frozenset({axis}))
+    text = f"{name}[{', '.join(places)}]"  # read, a copy
+    return Value(text, ATOM, expr.type, dtype, frozenset({axis}), True)
 
 
 def inserted_axes(done: list[str], axes: tuple[str, ...], present: list[str]) -> str:

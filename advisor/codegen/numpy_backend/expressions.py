@@ -41,6 +41,7 @@ from .normal import NotVectorisable, negate
 from .products import sum_value
 from .ranges import Ranges, fits
 from .session import BufferRef, Context, Session
+from .triangles import triangle_value
 from .values import (
     AND,
     ATOM,
@@ -207,7 +208,16 @@ def _binary(session: Session, expr: Binary, context: Context) -> Value:
     check_weak(session, expr, (left, right), context)
     if result_dtype(expr.op, left, right) != dtype:
         left, right = _widened(session, left, right, dtype, expr)
+    if expr.op == "*" and _is_square(expr, left):
+        text = f"{session.np}.square({left.text})"  # (x - mean) * (x - mean)
+        return Value(text, ATOM, expr.type, dtype, left.axes, True)
     return binary(expr.op, left, right, expr.type, dtype)
+
+
+def _is_square(expr: Binary, left: Value) -> bool:
+    """A product of one computed array with itself, to be computed once."""
+    real = expr.type.kind in (Kind.INT, Kind.FLOAT)
+    return real and left.is_array and left.level < ATOM and expr.left == expr.right
 
 
 def _widened(
@@ -227,6 +237,9 @@ def _widened(
 
 
 def _compare(session: Session, expr: Compare, context: Context) -> Value:
+    triangle = triangle_value(session, expr, context)
+    if triangle is not None:
+        return triangle
     left = evaluate(session, expr.left, context)
     right = evaluate(session, expr.right, context)
     if left.is_array or right.is_array:

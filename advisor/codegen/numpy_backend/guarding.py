@@ -21,12 +21,17 @@ from ...loopnest.ir import (
 from ...loopnest.text import STRINGS
 from ...model import Basis, Condition
 from ..text_edge import short_test, string_test
+from .flat import Folded, as_it_is, row_tests
 from .known import Facts, extent_text, form_text
+from .lists import known_sizes
 from .normal import NotVectorisable
 from .provenance import made_like, proved_list, proved_type
 from .ranges import GIVEN
 from .session import Session
 from .values import dtype_text
+
+FEW = 8
+"""How many values are listed. To look for others takes a fourth of least and greatest of rows."""
 
 
 def guards(
@@ -88,7 +93,8 @@ def _whole_shapes(session: Session) -> dict[str, str]:
     for array, forms in wanted.items():
         info = session.nest.arrays[array]
         strided = info.written and not info.c_contiguous  # its strides are looked at before
-        if info.container == "ndarray" and len(forms) == info.ndim and not strided:
+        rows = isinstance(info, Folded)
+        if info.container == "ndarray" and len(forms) == info.ndim and not (strided or rows):
             extents = ", ".join(_form_text(session, forms[axis]) for axis in range(info.ndim))
             found[array] = f"{array}.shape == ({extents}{',' if info.ndim == 1 else ''})"
     return found
@@ -122,7 +128,9 @@ def _plain_text(session: Session, symbol: str) -> str:
 
 def _needed(facts: Facts) -> list[Affine]:
     """Requirements that the others do not imply."""
+    lengths = {facts.canonical(form) for symbol, form in facts.equal_required if extent_of(symbol)}
     forms = list(dict.fromkeys(facts.canonical(f) for f in facts.required))
+    forms = [form for form in forms if form not in lengths]  # no length is negative
     kept = list(forms)
     for form in sorted(forms, key=lambda f: (-len(f.pairs), -f.const)):
         others = [f for f in kept if f != form]
@@ -155,6 +163,8 @@ def _inequality(facts: Facts, form: Affine) -> str:
 # --------------------------------------------------------------------- types
 def _array_tests(session: Session, name: str, info: ArrayInput) -> list[str]:
     np = session.np
+    if isinstance(info, Folded):
+        return [*_array_tests(session, name, as_it_is(info)), *row_tests(info)]
     if info.container == "ndarray":
         if proved_type(info) or made_like(session, info) is not None:
             return []
@@ -169,8 +179,11 @@ def _array_tests(session: Session, name: str, info: ArrayInput) -> list[str]:
     if info.container in STRINGS:
         return [string_test(name, info.container, info.interval)]
     if proved_list(info):
-        return []
+        # its rows are measured by the first one
+        return [f"len({name}) > 0"] if info.ndim > 1 and not known_sizes(session, info) else []
     tests = [f"type({name}) is {info.container}"]
+    if info.container == "bytearray":
+        return tests
     if info.ndim == 1:
         return [*tests, f"set(map(type, {name})) == {{{kind}}}"]
     tests += [
@@ -279,9 +292,12 @@ def _alias_tests(session: Session, ledger: list[Condition]) -> list[str]:
 
 
 def _apart(session: Session, name: str, other: str, a: ArrayInput, b: ArrayInput) -> list[str]:
+    a, b = as_it_is(a), as_it_is(b)
     if a.container == b.container == "ndarray":
         first, second = sorted((name, other))
-        return [f"not {session.np}.shares_memory({first}, {second})"]
+        # of arrays in one piece the ends tell, which is asked faster; columns of a table interlace
+        function = "may_share_memory" if a.c_contiguous and b.c_contiguous else "shares_memory"
+        return [f"not {session.np}.{function}({first}, {second})"]
     if a.container != b.container:
         return []
     tests = [f"{name} is not {other}"]
@@ -307,11 +323,25 @@ def _range_tests(session: Session) -> list[str]:
             continue
         if info.container == "ndarray":
             tests += _array_range(session, name, info, low, high)
-        elif info.ndim == 1:
-            tests += [f"min({name}) >= {low}", f"max({name}) <= {high}"]
+        elif as_it_is(info).ndim == 1:
+            least, most = number_text(low), number_text(high)
+            tests += [f"min({name}) >= {least}", f"max({name}) <= {most}"]
+        elif low == 0 and isinstance(high, int) and high < 256:
+            few = ", ".join(map(str, range(high + 1)))
+            known = f"{{{few}}}" if high < FEW else f"set(range({high + 1}))"
+            tests.append(f"set().union(*{name}) <= {known}")
         else:
-            tests += [f"min(map(min, {name})) >= {low}", f"max(map(max, {name})) <= {high}"]
+            least, most = number_text(low), number_text(high)
+            tests += [f"min(map(min, {name})) >= {least}", f"max(map(max, {name})) <= {most}"]
     return tests
+
+
+def number_text(value: float | int | None) -> str:
+    """``2**31`` rather than ten digits."""
+    if isinstance(value, int) and abs(value) > 4096 and abs(value) & (abs(value) - 1) == 0:
+        power = f"2**{abs(value).bit_length() - 1}"
+        return power if value > 0 else f"-({power})"
+    return str(value)
 
 
 def _not_implied(session: Session, test: str) -> str:

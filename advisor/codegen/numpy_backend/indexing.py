@@ -246,6 +246,9 @@ def _tests_edge(
 
 def _clamped(expr: Call, size: Affine, context: Context, facts: Facts) -> Border | None:
     first, second = expr.args
+    both = _clamped_twice(expr, size, context, facts)
+    if both is not None:
+        return both
     for inner, outer in ((first, second), (second, first)):
         a, b = affine(inner), affine(outer)
         if a is None or b is None or b.symbols & set(context.axes):
@@ -261,6 +264,29 @@ def _clamped(expr: Call, size: Affine, context: Context, facts: Facts) -> Border
         high = expr.function == "min" and distance >= 0 and facts.equal(b, size - 1)
         if low or high:
             return Border(axis, distance, "edge")
+    return None
+
+
+def _clamped_twice(expr: Call, size: Affine, context: Context, facts: Facts) -> Border | None:
+    """``max(0, min(i + d, n - 1))``, or the other way round."""
+    other = "min" if expr.function == "max" else "max"
+    ends = {"max": constant(0), "min": size - 1}
+    for inner, outer in (expr.args, expr.args[::-1]):
+        if not (isinstance(inner, Call) and inner.function == other and len(inner.args) == 2):
+            continue
+        for value, bound in (inner.args, inner.args[::-1]):
+            forms = [affine(part) for part in (value, bound, outer)]
+            offset = None if forms[0] is None else _offset(forms[0], context, facts)
+            if offset is None or forms[1] is None or forms[2] is None:
+                continue
+            span = context.span(offset[0])
+            whole = facts.equal(span.low, constant(0)) and _is_extent(span.high, size, facts)
+            if (
+                whole
+                and facts.equal(forms[1], ends[other])
+                and facts.equal(forms[2], ends[expr.function])
+            ):
+                return Border(*offset, "edge")
     return None
 
 

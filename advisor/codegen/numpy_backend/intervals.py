@@ -49,6 +49,13 @@ def binary_interval(op: str, a: Interval, b: Interval) -> Interval:
             return Interval(0, None)
         case "/" if _finite(a) and _finite(b) and b.low is not None and b.low >= 1:
             return Interval(min(a.low, 0), max(a.high, 0))  # type: ignore[type-var]
+        case "//" if _whole(a) and _whole(b) and b.low == b.high and b.low >= 1:  # type: ignore[operator]
+            return Interval(a.low // b.low, a.high // b.low)  # type: ignore[operator]
+        case "<<" if _whole(a) and _whole(b) and b.low >= 0 and b.high <= 62:  # type: ignore[operator]
+            ends = [x << y for x in (a.low, a.high) for y in (b.low, b.high)]  # type: ignore[operator]
+            return Interval(min(ends), max(ends))
+        case ">>" if _whole(a) and b.low is not None and b.low >= 0:
+            return Interval(min(a.low, 0), max(a.high, 0))  # type: ignore[type-var]
         case "//" if b.low is not None and b.low >= 1 and a.low is not None and a.high is not None:
             return Interval(min(a.low, 0), max(a.high, 0))
         case "%" if b.low is not None and b.low >= 1 and b.high is not None:
@@ -91,6 +98,11 @@ def _finite(a: Interval) -> bool:
     return a.low is not None and a.high is not None
 
 
+def _whole(a: Interval) -> bool:
+    """Both ends are integers."""
+    return isinstance(a.low, int) and isinstance(a.high, int)
+
+
 def _sign(a: Interval) -> int | None:
     if a.low is not None and a.low >= 0:
         return 1
@@ -105,8 +117,9 @@ def called(name: str, args: list[Interval]) -> Interval:
         ends = [abs(e) for e in (args[0].low, args[0].high) if e is not None]
         return Interval(0, max(ends) if len(ends) == 2 and squared.high is not None else None)
     if short == "sqrt":
-        low = args[0].low
-        return Interval(0 if low is None or low <= 0 else math.sqrt(low) * 0.999, None)
+        low, high = args[0].low, args[0].high
+        top = None if high is None or high > 1e300 else math.sqrt(max(high, 0)) * 1.001
+        return Interval(0 if low is None or low <= 0 else math.sqrt(low) * 0.999, top)
     if short in ("exp", "hypot", "cosh"):
         return Interval(0, None)
     if short in ("sin", "cos", "tanh"):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ...loopnest.affine import Affine, affine, constant, extent_of, extent_symbol, variable
 from ...loopnest.ir import Assign, Compare, Const, Dim, Nest, expressions, statements, walk
+from .flat import Folded, row_text
 
 
 class Facts:
@@ -212,6 +213,8 @@ class Facts:
 def extent_text(nest: Nest, array: str, axis: int) -> str:
     """``a.shape[1]``, ``len(a)``, ``len(a[0])``."""
     info = nest.arrays.get(array)
+    if isinstance(info, Folded):
+        return row_text(info) if axis else f"(len({array}) // {row_text(info)})"
     if info is not None and info.container != "ndarray":
         return f"len({array}{'[0]' * axis})"
     return f"{array}.shape[{axis}]"

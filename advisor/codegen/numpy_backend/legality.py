@@ -251,16 +251,17 @@ def _apart(
 
     The loops in ``same`` are at one iteration for both.
     """
-    lows_a, highs_a = _extremes(fa, a, same)
-    lows_b, highs_b = _extremes(fb, b, same)
+    lows_a, highs_a = extremes(fa, a, same)
+    lows_b, highs_b = extremes(fb, b, same)
     if lows_a is None or highs_a is None or lows_b is None or highs_b is None:
         return False
     return facts.proved(lows_b - highs_a - 1) or facts.proved(lows_a - highs_b - 1)
 
 
-def _extremes(
+def extremes(
     form: Affine, access: Access, same: frozenset[str]
 ) -> tuple[Affine | None, Affine | None]:
+    """Least and greatest value over the loops around, those in ``same`` left as they are."""
     low: Affine | None = form
     high: Affine | None = form
     for loop in reversed(access.loops):

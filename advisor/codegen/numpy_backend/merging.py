@@ -137,7 +137,7 @@ class _Merging:
             return None
         if not (self._only_itself(first) and self._only_itself(second)):
             return None
-        return replace(second, value=_replaced(second.value, cell, first.value))
+        return replace(second, value=replaced(second.value, cell, first.value))
 
     def _cell(self, store: Store) -> Load:
         """The element that is written, as it is read."""
@@ -284,10 +284,11 @@ def _is_triangular(loop: For, outer: tuple[For, ...]) -> bool:
     return bool(moving) and all(isinstance(s, Store) for s in loop.body)
 
 
-def _replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
+def replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
+    """The expression with another one in the place of each part that equals ``old``."""
     if expr == old:
         return new
-    return map_children(expr, lambda child: _replaced(child, old, new))
+    return map_children(expr, lambda child: replaced(child, old, new))
 
 
 def _without_zero(value: Expr, cell: Load) -> Expr | None:

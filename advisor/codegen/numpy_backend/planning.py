@@ -137,6 +137,8 @@ class _Checker:
             if not (a.origin == b.origin and a.origin in self.scatters)
         ]
         self.futures = dict(scalars_read_after(root, nest.live_out))
+        self._reduced: dict[tuple[int, frozenset[int]], frozenset[str]] = {}
+        self._read_first: dict[int, frozenset[str]] = {}
 
     def problem(self, axes: frozenset[int]) -> tuple[str, int | None] | None:
         """Why these loops cannot all become axes."""
@@ -185,10 +187,10 @@ class _Checker:
 
     def _scalars(self, loop: For, axes: frozenset[int]) -> tuple[str, int | None] | None:
         assigned = {s.name: s.line for s in statements(loop.body) if isinstance(s, Assign)}
-        block = self._block(loop, axes)
-        needed = self.futures[id(block)]
-        accumulated = reduced.find(block, axes, needed).keys()
-        carried = (exposed(loop.body) & assigned.keys()) - accumulated
+        if not assigned:
+            return None
+        accumulated = self._accumulated(self._block(loop, axes), axes)
+        carried = (self._exposed(loop) & assigned.keys()) - accumulated
         # The index of ``for v in values`` is ours: the user has no name for it.
         named = "" if loop.index in self.nest.invented else f" of {loop.index}"
         for name in sorted(carried):
@@ -199,6 +201,18 @@ class _Checker:
         for name in sorted((self.futures[id(loop)] & assigned.keys()) - accumulated):
             return f"the last value of {name} is read after the loop", assigned[name]
         return None
+
+    def _accumulated(self, block: For, axes: frozenset[int]) -> frozenset[str]:
+        """Scalars that the block reduces; of its loops only those that are axes matter."""
+        key = id(block), axes & {id(inner) for inner in all_loops(block)}
+        if key not in self._reduced:
+            self._reduced[key] = frozenset(reduced.find(block, axes, self.futures[id(block)]))
+        return self._reduced[key]
+
+    def _exposed(self, loop: For) -> frozenset[str]:
+        if id(loop) not in self._read_first:
+            self._read_first[id(loop)] = exposed(loop.body)
+        return self._read_first[id(loop)]
 
     def _block(self, loop: For, axes: frozenset[int]) -> For:
         def find(body: tuple[Stmt, ...], outer: For | None) -> For | None:

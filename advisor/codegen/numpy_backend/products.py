@@ -76,7 +76,7 @@ def sum_value(session: Session, expr: Sum, context: Context) -> Value:
     """The value of a sum over the axes of the context. Raises NotVectorisable."""
     frame = _frame(session, expr, context)
     result: Value | None = None
-    terms = _terms(expr.body)
+    terms = terms_of(expr.body)
     if _mirror_images(frame, terms):
         return _with_transpose(frame, expr, terms[0])
     for sign, term in terms:
@@ -109,14 +109,14 @@ def _frame(session: Session, expr: Sum, context: Context) -> _Frame:
 
 
 # --------------------------------------------------------------------- terms
-def _terms(expr: Expr, sign: str = "+") -> list[tuple[str, Expr]]:
+def terms_of(expr: Expr, sign: str = "+") -> list[tuple[str, Expr]]:
     """The summands of a term, each with its sign."""
     match expr:
         case Binary(op="+" | "-" as op, left=left, right=right) if _same_type(expr, left, right):
             other = sign if op == "+" else _opposite(sign)
-            return [*_terms(left, sign), *_terms(right, other)]
+            return [*terms_of(left, sign), *terms_of(right, other)]
         case Unary(op="-", operand=operand):
-            return _terms(operand, _opposite(sign))
+            return terms_of(operand, _opposite(sign))
     return [(sign, expr)]
 
 
@@ -127,8 +127,8 @@ def _mirror_images(frame: _Frame, terms: Sequence[tuple[str, Expr]]) -> bool:
         return False
     if frame.spans[axes[0]] != frame.spans[axes[1]] or frame.context.mask is not None:
         return False
-    one, two = (sorted((op, sort_key(e)) for op, e in _factors(term)) for _, term in terms)
-    turned = _factors(swapped(terms[0][1], *axes))
+    one, two = (sorted((op, sort_key(e)) for op, e in factors_of(term)) for _, term in terms)
+    turned = factors_of(swapped(terms[0][1], *axes))
     return one != two and sorted((op, sort_key(e)) for op, e in turned) == two
 
 
@@ -161,13 +161,13 @@ def _same_type(whole: Expr, *parts: Expr) -> bool:
     )
 
 
-def _factors(expr: Expr, op: str = "*") -> list[tuple[str, Expr]]:
+def factors_of(expr: Expr, op: str = "*") -> list[tuple[str, Expr]]:
     """The factors of a product, the divisors with ``/``."""
     match expr:
         case Binary(op="*" as inner, left=left, right=right) if _is_float(expr) and op == "*":
-            return [*_factors(left), *_factors(right, inner)]
+            return [*factors_of(left), *factors_of(right, inner)]
         case Binary(op="/", left=left, right=right) if _is_float(expr) and op == "*":
-            return [*_factors(left), ("/", right)]
+            return [*factors_of(left), ("/", right)]
     return [(op, expr)]
 
 
@@ -220,7 +220,7 @@ def _scaled_square(frame: _Frame, term: Expr) -> Value | None:
 
     With the factor inside, ``(alpha * A) @ A.T`` are two matrices to it.
     """
-    factors = [(op, e, _axes(frame, e)) for op, e in _factors(term)]
+    factors = [(op, e, _axes(frame, e)) for op, e in factors_of(term)]
     if frame.wedges:
         return None
     arrays = [_Operand(e, axes) for op, e, axes in factors if axes and op == "*"]
@@ -241,7 +241,7 @@ def _scaled_square(frame: _Frame, term: Expr) -> Value | None:
     if scalars[0][0] == "/":
         return None
     for op, more in scalars[1:]:
-        scale = _multiplied(op, scale, more)
+        scale = multiplied(op, scale, more)
     factor = _written(frame, _Operand(scale, frozenset()), (), natural_dtype(term.type))
     return binary("*", factor, product, term.type, product.dtype)
 
@@ -257,7 +257,7 @@ def _twice(operands: Sequence[_Operand]) -> bool:
 
 def _operands(frame: _Frame, term: Expr) -> list[_Operand]:
     """The factors of a term in groups that are multiplied element by element."""
-    factors = [(op, e, _axes(frame, e)) for op, e in _factors(term)]
+    factors = [(op, e, _axes(frame, e)) for op, e in factors_of(term)]
     arrays = [_Operand(e, axes) for op, e, axes in factors if op == "*" and axes]
     if not arrays:
         raise NotVectorisable("a sum over a term that does not change", term.line)
@@ -277,7 +277,7 @@ def _operands(frame: _Frame, term: Expr) -> list[_Operand]:
         # zeros times a factor that is infinite would be NaN: it goes to where they are made
         host = min(hosts, key=lambda g: (not pairs <= g.axes, len(g.axes), groups.index(g)))
         first, second = (e, host.expr) if op == "*" else (host.expr, e)
-        groups[groups.index(host)] = _Operand(_multiplied(op, first, second), host.axes)
+        groups[groups.index(host)] = _Operand(multiplied(op, first, second), host.axes)
     return groups
 
 
@@ -287,7 +287,7 @@ def _one(operands: Sequence[_Operand]) -> list[_Operand]:
         return []
     result = operands[0]
     for more in operands[1:]:
-        result = _Operand(_multiplied("*", result.expr, more.expr), result.axes | more.axes)
+        result = _Operand(multiplied("*", result.expr, more.expr), result.axes | more.axes)
     return [result]
 
 
@@ -304,7 +304,7 @@ def _absorbed(groups: list[_Operand]) -> list[_Operand]:
     return groups
 
 
-def _multiplied(op: str, first: Expr, second: Expr) -> Binary:
+def multiplied(op: str, first: Expr, second: Expr) -> Binary:
     """``first op second`` with the type that NumPy's scalars give."""
     types = (first.type, second.type)
     floats = [t for t in types if t.kind is Kind.FLOAT]
@@ -332,11 +332,33 @@ def _written(frame: _Frame, operand: _Operand, axes: Sequence[str], dtype: str) 
             if order != list(part.buffer.dims):
                 raise NotVectorisable("a computed array is needed in another layout", part.line)
     context = frame.over(axes)
+    value = _stack(frame, operand.expr, axes, dtype)
+    if value is not None:
+        return value
     value = evaluate(frame.session, operand.expr, context)
     if value.axes != frozenset(axes):
         raise NotVectorisable("a sum over a term that does not change", operand.expr.line)
     value = cast(value, dtype, frame.session.np)
     return cut(frame.session, value, axes, operand.wedges, frame.spans)
+
+
+def _stack(frame: _Frame, expr: Expr, axes: Sequence[str], dtype: str) -> Value | None:
+    """The vectors of several outer products beside each other: ``np.stack((u, w), axis=1)``."""
+    from .expressions import evaluate
+    from .outer import stacked
+
+    for at, axis in enumerate(axes):
+        vectors = stacked(expr, axis)
+        if vectors is None:
+            continue
+        np, along = frame.session.np, frame.over([other for other in axes if other != axis])
+        found = [cast(evaluate(frame.session, v, along), dtype, np) for v in vectors]
+        if len(axes) != 2 or any(value.axes != frozenset(along.axes) for value in found):
+            raise NotVectorisable("a few terms gain nothing as a product", expr.line)
+        which = f", axis={at}" if at else ""
+        text = f"{np}.stack(({', '.join(value.text for value in found)}){which})"
+        return Value(text, ATOM, expr.type, dtype, frozenset(axes), True)
+    return None
 
 
 def _placed(frame: _Frame, text: str, level: int, term: Expr, kept: tuple[str, ...]) -> Value:

@@ -45,16 +45,37 @@ def proved_list(info: ArrayInput) -> bool:
     if type(allocation.fill).__name__ != info.element.kind.value:
         return False
     match allocation.node.value:
-        # [[0] * m] * n is n times one row
-        case ast.BinOp(op=ast.Mult(), left=ast.List(elts=[ast.Constant()])):
-            return info.ndim == 1
-        case ast.ListComp(elt=ast.BinOp(op=ast.Mult(), left=ast.List(elts=[ast.Constant()]))):
-            return info.ndim == 2
-        case ast.ListComp(elt=ast.Constant()):
-            return info.ndim == 1
-        case ast.ListComp(elt=ast.ListComp(elt=ast.Constant())):
-            return info.ndim == 2
+        # [[0] * m] * n is n times one row; a name is a constant of the module, or the fill is None
+        case ast.BinOp(op=ast.Mult(), left=ast.List(elts=[element])):
+            return info.ndim == 1 and _is_number(element)
+        case (
+            ast.ListComp(
+                elt=ast.BinOp(op=ast.Mult(), left=ast.List(elts=[element]), right=count) as row
+            ) as rows
+        ):
+            return info.ndim == 2 and _is_number(element) and _equally_long(rows, row, count)
+        case ast.ListComp(elt=ast.ListComp(elt=element) as row) as rows:
+            inner = row.generators[0].iter
+            return info.ndim == 2 and _is_number(element) and _equally_long(rows, row, inner)
+        case ast.ListComp(elt=element):
+            return info.ndim == 1 and _is_number(element)
     return False
+
+
+def _equally_long(rows: ast.ListComp, row: ast.expr, length: ast.expr) -> bool:
+    """The length is the same for all rows: not ``[[0] * len(line) for line in lines]``."""
+    targets = {n.id for g in rows.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    used = {n.id for n in ast.walk(length) if isinstance(n, ast.Name)}
+    plain = not isinstance(row, ast.ListComp) or (
+        len(row.generators) == 1 and not row.generators[0].ifs
+    )
+    calls = [n for n in ast.walk(length) if isinstance(n, ast.Call)]
+    known = all(isinstance(c.func, ast.Name) and c.func.id in ("range", "len") for c in calls)
+    return plain and known and not targets & used
+
+
+def _is_number(element: ast.expr) -> bool:
+    return isinstance(element, ast.Constant | ast.Name)
 
 
 def made_like(session: Session, info: ArrayInput) -> str | None:

@@ -212,6 +212,8 @@ class Ranges:
 
     def _array(self, array: str, expr: Expr) -> Interval:
         info = self.session.nest.arrays[array]
+        if info.container == "bytearray":
+            return Interval(0, 255)  # looked at before they are written back
         limits = _type_limits(info.element.dtype or natural_dtype(info.element))
         if info.written and not _keeps(self.session, array):
             return Interval(0, None) if self._never_negative(array) else limits
@@ -326,11 +328,6 @@ def type_range(dtype: str) -> tuple[int, int]:
 def _keeps(session: Session, array: str) -> bool:
     """A written array whose new values stay in the observed range: stencils on 0 and 1."""
     return array in session.closed_ranges
-
-
-def outwards(low: int, high: int) -> tuple[int, int]:
-    """Observed bounds, rounded so that the next input need not fall back."""
-    return _down(low), _up(high)
 
 
 def _down(low: int) -> int:

@@ -35,6 +35,8 @@ def scatter_stores(root: For, nest: Nest) -> frozenset[int]:
             continue  # C[i, j] += ..: better a loop around array statements
         uses = [a for a in found if a.array == statement.array]
         info = nest.arrays[statement.array]
+        if info.container == "bytearray":
+            continue  # counts in bytes end at 255
         if len(uses) == 2 and not info.aliases and _keeps_type(statement, nest):
             result.add(id(statement))
     return frozenset(result)

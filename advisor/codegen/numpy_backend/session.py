@@ -131,10 +131,16 @@ class Session:
     """Tests on whole inputs, so that no element raises: ``(x != 0).all()``."""
     last_tests: list[str] = field(default_factory=list)
     """Tests that cost as much as the array code: they do its work."""
+    loose: set[str] = field(default_factory=set)
+    """Flat arrays as rows, see `folded`, whose slices must show that they stay in their row."""
     helpers: list[str] = field(default_factory=list)
     """Functions that the array code calls, to be defined above."""
     tests: list[Expr] = field(default_factory=list)
     """The conditions under which the expression being written is evaluated."""
+    stored: str = ""
+    """Name of the flag that says so."""
+    in_bytes: set[str] = field(default_factory=set)
+    """Bytearrays whose new elements are bytes if a test behind the array code says so."""
     raises: bool = False
     """Some array statement may raise as the loop does, see `effects.may_raise`."""
     checked: set[str] = field(default_factory=set)

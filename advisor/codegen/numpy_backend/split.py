@@ -29,6 +29,7 @@ from ...loopnest.ir import (
 from ...model import Basis, Condition, Edit, Match, Refusal, Region, Source
 from ...names import free_name
 from ...patch import PatchError, apply_edits, import_edit, replace_statement
+from ..chained import condition_lines
 from ..draws_array import Drawn, Stream
 from ..draws_closed import check_closed
 from ..draws_find import GENERATOR, LEGACY, PYTHON, Stop
@@ -94,9 +95,7 @@ def _split(region: Region, drawn: Drawn) -> Match:
     add_generators(drawn, tests, ledger)
     first = [*before, *(part for s in drawn.streams for part in _drawing(region, s, np, taken))]
     if tests:
-        lines = [f"if {' and '.join(tests)}:", *("    " + line for line in first)]
-        if len(lines[0]) > 72:
-            lines[:1] = ["if (", f"    {tests[0]}", *(f"    and {t}" for t in tests[1:]), "):"]
+        lines = [*condition_lines(tests), *("    " + line for line in first)]
         lines += [*reading(1), "else:", reindent(region.source, region.loop, 1)]
     else:
         lines = [*first, *reading(0)]

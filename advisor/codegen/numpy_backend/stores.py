@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from ...loopnest.affine import affine
 from ...loopnest.fold import fold
 from ...loopnest.ir import (
+    PY_INT,
     Assign,
     Binary,
     Call,
@@ -30,12 +31,13 @@ from .domains import require_number
 from .elements import load
 from .expansion import Expansion
 from .expressions import evaluate, truth
+from .legality import accesses
 from .normal import NotVectorisable, negate
 from .provenance import copied_from
 from .ranges import fits, type_range
 from .scalars import closed, materialise
 from .session import Binding, BufferRef, Context, Env, Session
-from .values import Value, natural_dtype, result_dtype
+from .values import Value, binary, natural_dtype, result_dtype
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,11 @@ def _write(session: Session, item: Pending, context: Context, env: Env) -> None:
     element = Load(info.element, line, item.array, item.index)
     target = load(session, element, context, target=True)
     _check_store(session, item.value, info.element, context, line)
+    if info.container == "bytearray":
+        _check_bytes(session, item.array, item.value, context, line)
     match item.value:
         case Select(test=test, then=then, orelse=Load(array=same, index=at)) if (
-            same == item.array and at == item.index
+            same == item.array and at == item.index and not target.fresh
         ):
             mask = truth(evaluate(session, test, context))
             session.warns = True
@@ -122,6 +126,7 @@ def _write(session: Session, item: Pending, context: Context, env: Env) -> None:
     if target.text.endswith(".T"):
         slot = f"{target.text}[:]"
     updates = _in_place(session, item, target, result, context)
+    updates = updates or _straight_into(session, item, target, result, context)
     for text in updates or [f"{slot} = {result.text}"]:
         session.line(text)
 
@@ -182,6 +187,40 @@ def _in_place(
     return lines
 
 
+SHORT = 76
+"""Longest call that takes the place of an assignment."""
+_UFUNCS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+
+
+def _straight_into(
+    session: Session, item: Pending, target: Value, result: Value, context: Context
+) -> list[str]:
+    """``np.add(x, y, out=a)`` for ``a[:] = x + y`` in a loop that stays: nothing is copied.
+
+    NumPy sees to it if ``x`` is a part of ``a``. Empty where that is not the same, or runs once;
+    and for a column, which NumPy fills faster from a row than element by element.
+    """
+    if not (context.kept or session.kept_around) or target.fresh:
+        return []
+    last = affine(item.index[-1])
+    if last is None or last.coefficient(context.axes[-1]) != 1:
+        return []
+    plain = target.text.endswith("]") or target.text.isidentifier()
+    if not plain or result.axes != target.axes or result.dtype != target.dtype:
+        return []
+    match item.value:
+        case Binary(op=op, left=left, right=right) if op in _UFUNCS:
+            one, two = (evaluate(session, e, context) for e in (left, right))
+        case _:
+            return []
+    if binary(op, one, two, item.value.type, result.dtype).text != result.text:
+        return []  # computed in another way
+    if result_dtype(op, one, two) != result.dtype:
+        return []
+    call = f"{session.np}.{_UFUNCS[op]}({one.text}, {two.text}, out={target.text})"
+    return [call] if len(call) <= SHORT else []  # one copy is little among many operations
+
+
 def _steps(value: Expr) -> tuple[Expr, list[tuple[str, Expr]]]:
     """What an expression starts with, and what is then done to it, one after the other.
 
@@ -219,6 +258,23 @@ def _check_store(
     if integers and _narrows(value.type, element) and not _fits(session, value, element, context):
         where = element.dtype or "64 bits"
         raise NotVectorisable(f"an integer may not fit into {where}", line)
+
+
+def _check_bytes(session: Session, array: str, value: Expr, context: Context, line: int) -> None:
+    """A bytearray takes 0 to 255 and raises for all else: proved, or asked of the new elements.
+
+    Asked afterwards, for each must be stored once: ``out[i] = 300``, then ``out[i] = 5`` raises.
+    """
+    if value.type.kind not in (Kind.INT, Kind.BOOL):
+        raise NotVectorisable(f"a {value.type.kind} is stored in a bytearray", line)
+    if fits(session, context, value, 0, 255):
+        return
+    found = [access for access in accesses(session.root) if access.array == array]
+    forms = [affine(index) for index in found[0].index]
+    symbols = {s for form in forms if form is not None for s in form.symbols}
+    if len(found) > 1 or not {loop.index for loop in found[0].loops} <= symbols:
+        raise NotVectorisable(f"a number may be stored in {array} that is no byte", line)
+    session.in_bytes.add(array)
 
 
 def _narrows(value: Scalar, element: Scalar) -> bool:
@@ -284,6 +340,19 @@ def is_computed(test: Expr) -> bool:
 def joined(test: Expr, a: Expr, b: Expr, type_: Scalar) -> Expr:
     """``a if test else b``."""
     return fold(Select(type_, test.line, test, a, b))
+
+
+def counts(test: Expr, new: Expr, old: Expr, type_: Scalar) -> Expr | None:
+    """``count + 1 if test else count`` as ``count + test``; None for anything else."""
+    if type_ != PY_INT or isinstance(old, Const):
+        return None
+    match new:
+        case Binary(op="+" | "-", left=left, right=Const(value=1) as one) if (
+            left == old and one.type == PY_INT
+        ):
+            step = Select(PY_INT, test.line, test, one, replace(one, value=0, name=None))
+            return replace(new, right=step)
+    return None
 
 
 def join_stores(

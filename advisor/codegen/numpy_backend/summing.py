@@ -36,9 +36,11 @@ from .known import Facts
 from .legality import Access, accesses
 from .merging import merged
 from .normal import NotVectorisable, exposed, substituted
+from .outer import with_outer_products
 from .planning import scalars_read_after
 from .restructure import ONCE, Variant, wrapped_once
 from .session import Session
+from .united import united
 from .values import natural_dtype
 
 MOST_NODES = 40
@@ -52,10 +54,10 @@ def summed(variant: Variant, nest: Nest, facts: Facts) -> Variant | None:
     body = (variant.root,) if variant.root.index != ONCE else variant.root.body
     new = maker.body(body, ())
     if not maker.found:
-        return None
+        return with_outer_products(variant, nest)
     root = new[0] if len(new) == 1 and isinstance(new[0], For) else wrapped_once(variant.root, new)
     assert isinstance(root, For)
-    return merged(Variant(root, frozenset(maker.moved)), nest, facts)
+    return merged(united(Variant(root, frozenset(maker.moved)), nest, facts), nest, facts)
 
 
 def sums_of(root: For) -> tuple[Sum, ...]:

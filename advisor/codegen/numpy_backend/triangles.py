@@ -13,6 +13,7 @@ from ...loopnest.fold import reads
 from ...loopnest.ir import PY_BOOL, PY_INT, Bool, Compare, Expr, For, If, Store, Var
 from .normal import NotVectorisable
 from .session import Context, Session
+from .values import ATOM, Value
 
 
 def is_triangle(inner: For, outer: For, axes: frozenset[int]) -> bool:
@@ -54,6 +55,30 @@ def rectangles(session: Session, loop: For, context: Context) -> Iterator[For]:
         session.axes |= {id(part)}
         session.rectangles.append(part)
         yield part
+
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def triangle_value(session: Session, expr: Compare, context: Context) -> Value | None:
+    """``np.tri(n, dtype=bool)`` for ``k <= i`` over all k of all i; None for other comparisons."""
+    match expr:
+        case Compare(op=op, left=Var(name=left), right=Var(name=right)) if op in _MIRRORED:
+            pass
+        case _:
+            return None
+    if len(context.axes) != 2 or {left, right} != set(context.axes):
+        return None
+    row, column = context.axes
+    span = context.span(row)
+    if span != context.span(column) or span.step != 1:
+        return None
+    if left == row:
+        op = _MIRRORED[op]  # the column's index stands on the left
+    below = "" if op in ("<=", ">=") else "k=-1, "
+    size = session.facts.text(span.high - span.low)
+    text = f"{session.np}.tri({size}, {below}dtype=bool){'' if '<' in op else '.T'}"
+    return Value(text, ATOM, expr.type, "bool", frozenset(context.axes), True)
 
 
 def extreme(form: Affine, context: Context, *, lowest: bool) -> Affine:

@@ -59,7 +59,10 @@ def whole_rows(session: Session, loop: For, body: Expr, context: Context) -> Spa
     assert wedge is not None
     rows = context.span(wedge.axis)
     facts = session.facts
-    longer = facts.proved(low - rows.low) and facts.proved(rows.high - high)
+    # An end that does not follow the axis is cut off nowhere: it must be the axis' own.
+    longer = (
+        facts.equal(low, rows.low) if wedge.low is None else facts.proved(low - rows.low)
+    ) and (facts.equal(high, rows.high) if wedge.high is None else facts.proved(rows.high - high))
     if (
         rows.step == 1
         and longer

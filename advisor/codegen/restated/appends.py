@@ -10,7 +10,7 @@ from ...model import Edit, ValueInfo
 from ..nb_values import Unsupported
 from .draft import Draft
 
-_EMPTY = ValueInfo("list", "builtins.list", ndim=1, shape=(0,), min_shape=(0,), max_shape=(0,))
+EMPTY = ValueInfo("list", "builtins.list", ndim=1, shape=(0,), min_shape=(0,), max_shape=(0,))
 
 
 def with_split_appends(draft: Draft) -> Draft:
@@ -53,7 +53,7 @@ def _split(draft: Draft, name: str) -> Draft:
     joined = f"{name}.extend(zip({', '.join(columns)}))"
     above = [f"{column} = []" for column in columns]
     new = draft.advanced(
-        [*draft.above(draft.loop, above), *edits], dict.fromkeys(columns, _EMPTY), gone=(name,)
+        [*draft.above(draft.loop, above), *edits], dict.fromkeys(columns, EMPTY), gone=(name,)
     )
     new = replace(new, names=new.names | frozenset(columns))
     if _is_private(draft, name):

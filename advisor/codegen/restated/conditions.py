@@ -28,7 +28,7 @@ def without_called_conditions(draft: Draft) -> Draft:
         if found is None:
             return draft
         is_elif = draft.source.text(found).startswith("elif")
-        draft = _below_else(draft, found) if is_elif else _by_flag(draft, found)
+        draft = draft.advanced(below_else(draft, found)) if is_elif else _by_flag(draft, found)
     raise Unsupported("too many conditions with calls in one loop", draft.loop.lineno)
 
 
@@ -41,7 +41,7 @@ def _called(draft: Draft) -> Iterator[ast.If]:
         late = isinstance(node.test, ast.BoolOp) and any(
             _calls(draft, value) for value in node.test.values[1:]
         )
-        truth = late and _is_truth(_late_part(draft, node.test))
+        truth = late and is_truth(_late_part(draft, node.test))
         if truth or draft.source.text(node).startswith("elif"):
             yield node
 
@@ -51,27 +51,35 @@ def _calls(draft: Draft, node: ast.expr) -> bool:
     return any(isinstance(n, ast.Call) and dotted(n.func) in known for n in ast.walk(node))
 
 
-def _below_else(draft: Draft, node: ast.If) -> Draft:
+def below_else(draft: Draft, node: ast.If) -> list[Edit]:
+    """``elif`` as an ``if`` below ``else``."""
     inner = reindent(draft.source, node, 1).replace("elif", "if", 1)
-    return draft.advanced(draft.instead(node, ["else:", *inner.splitlines()]))
+    return draft.instead(node, ["else:", *inner.splitlines()])
 
 
 def _by_flag(draft: Draft, node: ast.If) -> Draft:
     """``if a and f(b):`` as a flag that starts as False and becomes ``f(b)`` where ``a`` holds."""
-    test = node.test
-    assert isinstance(test, ast.BoolOp)
-    rest = _late_part(draft, test)
-    place = _place(draft, test)
-    front = _joined(test.op, test.values[:place])
-    is_and = isinstance(test.op, ast.And)
+    assert isinstance(node.test, ast.BoolOp)
     flag = draft.free("holds")
+    edits = as_flag(draft, node, node.test, _place(draft, node.test), flag)
+    return draft.advanced(edits, {flag: constant_info(False)})
+
+
+def as_flag(draft: Draft, node: ast.If, test: ast.BoolOp, place: int, flag: str) -> list[Edit]:
+    """The edits that compute the test in front of the statement, what is late under an ``if``.
+
+    Raises Unsupported where the flag could hold other than the truth.
+    """
+    rest, front = _joined(test.op, test.values[place:]), _joined(test.op, test.values[:place])
+    if not is_truth(rest):
+        raise Unsupported("a call behind `and` or `or` that may give any number", node.lineno)
+    is_and = isinstance(test.op, ast.And)
     above = [
         f"{flag} = {not is_and}",
         f"if {ast.unparse(front)}:" if is_and else f"if not ({ast.unparse(front)}):",
         f"    {flag} = {ast.unparse(rest)}",
     ]
-    edit = Edit(*draft.source.span(test), flag)
-    return draft.advanced([*draft.above(node, above), edit], {flag: constant_info(False)})
+    return [*draft.above(node, above), Edit(*draft.source.span(test), flag)]
 
 
 def _place(draft: Draft, test: ast.BoolOp) -> int:
@@ -89,11 +97,11 @@ def _joined(op: ast.boolop, values: list[ast.expr]) -> ast.expr:
     return values[0] if len(values) == 1 else ast.BoolOp(op, values)
 
 
-def _is_truth(node: ast.expr) -> bool:
+def is_truth(node: ast.expr) -> bool:
     """Whether the expression is True or False, whatever it reads."""
     match node:
         case ast.Compare() | ast.UnaryOp(op=ast.Not()):
             return True
         case ast.BoolOp(values=values):
-            return all(map(_is_truth, values))
+            return all(map(is_truth, values))
     return False

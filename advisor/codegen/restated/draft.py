@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ...edits import PatchError
@@ -49,6 +49,12 @@ class Draft:
     """Variables that add up what ``sum`` did."""
     open: frozenset[str] = frozenset()
     """New variables set to 0 where nobody reads it: 0.0 would do as well."""
+    mixed: frozenset[str] = frozenset()
+    """Lists that hold floats in place of ints where nobody may see it."""
+    differences: tuple[str, ...] = ()
+    """What a user can notice of the new text, see `Match.differences`."""
+    plain: Mapping[str, str] = field(default_factory=dict)
+    """New functions -> their body where they are not compiled."""
 
     @classmethod
     def of(cls, region: Region) -> Draft:
@@ -186,10 +192,12 @@ class Draft:
 
     def importing(self, edit: Edit | None) -> Draft:
         """The draft with an import above all else."""
-        if edit is None:
-            return self
-        grown = self.advanced([edit])
-        moved = len(edit.text.encode())
+        return self if edit is None else self.elsewhere([edit])
+
+    def elsewhere(self, edits: Sequence[Edit]) -> Draft:
+        """The draft behind edits far above the loop, where its tests do not reach."""
+        grown = self.advanced(edits)
+        moved = sum(len(e.text.encode()) - (e.end - e.start) for e in dict.fromkeys(edits))
         return replace(grown, extent=(self.extent[0] + moved, self.extent[1] + moved))
 
     def asking(self, test: str, condition: Condition) -> Draft:
@@ -267,10 +275,12 @@ class Draft:
         """The functions that the loop calls, as they are in the new text."""
         before = [n for n in self.region.source.nodes if isinstance(n, ast.FunctionDef)]
         after = [n for n in self.source.nodes if isinstance(n, ast.FunctionDef)]
+        made = {f.name: f for f in after if f.name in self.names}
+        after = [f for f in after if f.name not in made]
         if [f.name for f in before] != [f.name for f in after]:
             raise Unsupported("the functions of the file are not found again", self.loop.lineno)
         known = dict(zip(map(id, before), after, strict=True))
-        return {name: known.get(id(f), f) for name, f in self.region.functions.items()}
+        return made | {name: known.get(id(f), f) for name, f in self.region.functions.items()}
 
 
 Found = TypeVar("Found", bound=ast.stmt)
@@ -286,8 +296,8 @@ def _statement_at(source: Source, offset: int, kind: type[Found]) -> Found:
 def _block_at(source: Source, offset: int) -> list[ast.stmt]:
     """The list of statements of which one starts there."""
     for owner in source.nodes:
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(owner, field, None)
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(owner, name, None)
             if isinstance(block, list) and any(source.span(n)[0] == offset for n in block):
                 return block
     raise PatchError("the restated loop is not found again")

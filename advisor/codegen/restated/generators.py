@@ -66,7 +66,7 @@ def _folds(draft: Draft) -> Iterator[Fold]:
             continue
         for part, under in operands(root):
             for node in unconditional(part):
-                found = _fold(draft, statement, node)
+                found = fold_of(draft, statement, node)
                 if found is not None:
                     yield replace(found, under=under)
 
@@ -110,7 +110,7 @@ def unconditional(
     ``harmless``: calls that are known to raise nothing.
     """
     yield root
-    for part in _parts(root):
+    for part in evaluated_parts(root):
         yield from unconditional(part, harmless)
         if not is_calm(part, harmless):
             return
@@ -128,7 +128,7 @@ def is_calm(node: ast.expr, harmless: frozenset[ast.expr] = frozenset()) -> bool
     return False
 
 
-def _parts(node: ast.expr) -> Sequence[ast.expr]:
+def evaluated_parts(node: ast.expr) -> Sequence[ast.expr]:
     """Direct parts in the order in which they are evaluated, as far as they always are."""
     match node:
         case ast.BinOp(left=left, right=right):
@@ -148,7 +148,8 @@ def _parts(node: ast.expr) -> Sequence[ast.expr]:
     return ()
 
 
-def _fold(draft: Draft, statement: ast.stmt, node: ast.expr) -> Fold | None:
+def fold_of(draft: Draft, statement: ast.stmt, node: ast.expr) -> Fold | None:
+    """The fold that an expression is; None for anything else."""
     found = None
     match node:
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=[argument]) if (

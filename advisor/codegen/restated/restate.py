@@ -18,17 +18,47 @@ from .columns import without_records
 from .conditions import without_called_conditions
 from .draft import Draft
 from .draws import without_draws
+from .ends import with_ends
 from .exits import without_else, without_returns
 from .generators import without_generators
+from .in_order import with_named_operands
+from .letters import without_letters
+from .mixed import check_mixed, without_ints_among_floats
 from .optional import without_none
+from .plain_draws import with_plain_draws
+from .prints import without_prints
 from .queues import without_queues
 from .ragged import without_ragged_rows
+from .slices import is_slice, with_named_slices, without_slices
 from .starts import with_fitting_starts, with_starts
+from .swaps import without_swaps
+from .twister import with_twister
+
+_ROUNDS = 20
+
+
+def without_folds(draft: Draft) -> Draft:
+    """Slices named and what is made of them as loops: ``max(xs[i:j]) - min(xs[i:j])``."""
+    for _ in range(_ROUNDS):
+        new = without_generators(with_named_slices(draft))
+        if new is draft:
+            new = with_named_operands(draft, is_slice)
+        if new is draft:
+            break
+        draft = new
+    return draft
+
 
 PASSES = (
     without_draws,
+    without_prints,
+    without_swaps,
+    without_ints_among_floats,
     without_called_conditions,
-    without_generators,
+    without_folds,
+    with_twister,
+    without_slices,
+    without_letters,
     without_else,
     without_returns,
     without_none,
@@ -53,8 +83,9 @@ def _restated(region: Region) -> Match | None:
     for one in PASSES:
         draft = one(draft)
     if not draft.edits or _compiles_as_it_is(region):
-        split = with_split_appends(draft) if isinstance(region.nest, Refusal) else draft
-        return _compiled(split) if split is not draft else None
+        same = isinstance(region.nest, Refusal)
+        other = with_split_appends(draft) if same else _with_ends_only(draft)
+        return _compiled(other) if other is not draft else None
     try:
         return _compiled(draft)
     except Unsupported as error:
@@ -67,6 +98,14 @@ def _restated(region: Region) -> Match | None:
         return _compiled(split)
 
 
+def _with_ends_only(draft: Draft) -> Draft:
+    """The user's own loop where nothing but the values behind it is in the way."""
+    nest = draft.region.nest
+    if draft.edits or not isinstance(nest, Nest) or _compiles_as_it_is(draft.region):
+        return draft
+    return with_ends(draft, nest)
+
+
 def _compiles_as_it_is(region: Region) -> bool:
     """Whether the user's own text can be compiled, which then is the better one."""
     return isinstance(region.nest, Nest) and isinstance(emit(region, parallel=False), Match)
@@ -77,13 +116,25 @@ def _compiled(draft: Draft) -> Match:
     nest = draft.restated().nest
     if isinstance(nest, Refusal):
         raise Unsupported(nest.reason, None, nest.suggestion)
-    draft = _asking_sums(with_starts(draft, nest), nest).guarded()
+    check_mixed(draft, nest)
+    draft = with_ends(with_starts(draft, nest), nest)
+    draft = _asking_sums(draft, nest).guarded()
     match = emit(draft.restated(), parallel=False)
     if isinstance(match, Refusal):
         raise Unsupported(match.reason, None, match.suggestion)
     edits = composed(draft.region.source, draft.edits, match.edits)
-    ledger = (*draft.ledger, *match.ledger)
-    return replace(match, edits=edits, ledger=ledger, restated=Restated(draft.edits, draft.tests))
+    if draft.plain:
+        edits = with_plain_draws(draft.region.source, edits, draft.plain)
+    # what the plainer text asks already need not be said twice
+    asked = (c for c in match.ledger if not c.guarded or (c.test or c.text) not in draft.tests)
+    ledger = (*draft.ledger, *asked)
+    return replace(
+        match,
+        edits=edits,
+        ledger=ledger,
+        differences=(*draft.differences, *match.differences),
+        restated=Restated(draft.edits, draft.tests),
+    )
 
 
 def _asking_sums(draft: Draft, nest: Nest) -> Draft:

@@ -33,13 +33,20 @@ def with_starts(draft: Draft, nest: Nest) -> Draft:
     starts: dict[str, list[str]] = {}
     values = {}
     for name in names:
-        type_ = nest.privates[name]
-        if type_.is_python and type_.kind in _START and len(nest.joined.get(name, ())) < 2:
-            start = _START[type_.kind]
+        start = start_of(nest, name)
+        if start is not None:
             starts.setdefault(repr(start), []).append(name)
             values[name] = constant_info(start)
     lines = [f"{' = '.join(same)} = {text}" for text, same in starts.items()]
     return draft.advanced(draft.above(loop, lines), values)
+
+
+def start_of(nest: Nest, name: str) -> bool | int | float | None:
+    """A number of the one type that the variable has; None where it may have several."""
+    type_ = nest.privates[name]
+    if type_.is_python and type_.kind in _START and len(nest.joined.get(name, ())) < 2:
+        return _START[type_.kind]
+    return None
 
 
 def with_float_starts(draft: Draft, names: frozenset[str]) -> Draft:
