@@ -87,6 +87,7 @@ class HeldState:
         self._reference: Reference | Unavailable | None = None
         self._wider: Run | None = None
         self._perturbed: PerturbedReplay | None = None
+        self._perturbed_alone: PerturbedReplay | None = None
         self._trials: dict[int, str] = {}
 
     # ------------------------------------------------------------- candidates
@@ -149,8 +150,56 @@ class HeldState:
             self._perturbed = PerturbedReplay(
                 self._ask_perturbed, max(self._reference.times), raised=raised
             )
+        return self._on_perturbed(
+            self._perturbed,
+            new_sources,
+            result,
+            exactness=exactness,
+            reduction_length=reduction_length,
+            limit=limit,
+            reserve=reserve,
+        )
+
+    def perturb_alone(
+        self,
+        new_sources: Mapping[Path, bytes],
+        failure: Failure,
+        *,
+        usual: float,
+        exactness: Exactness = Exactness.BITS,
+        reduction_length: int = 1,
+        limit: float,
+    ) -> StateResult:
+        """Likewise where there is no time for the recorded state: on small inputs made from it.
+
+        ``failure``: why that one is not run, which stays the answer; ``usual``: seconds of the
+        original on it, as far as is known; ``limit``: seconds for all of it.
+        """
+        if self._perturbed_alone is None:
+            self._perturbed_alone = PerturbedReplay(self._ask_perturbed, usual, raised=False)
+        return self._on_perturbed(
+            self._perturbed_alone,
+            new_sources,
+            replace(self._result(None, failure), first_call=limit),  # it may have to compile
+            exactness=exactness,
+            reduction_length=reduction_length,
+            limit=limit,
+            reserve=0.0,
+        )
+
+    def _on_perturbed(
+        self,
+        replay: PerturbedReplay,
+        new_sources: Mapping[Path, bytes],
+        result: StateResult,
+        *,
+        exactness: Exactness,
+        reduction_length: int,
+        limit: float,
+        reserve: float,
+    ) -> StateResult:
         try:
-            found = self._perturbed.judge(
+            found = replay.judge(
                 new_sources,
                 limit,
                 exactness=exactness,

@@ -168,7 +168,7 @@ class Trying:
         if short and not self._results.get(candidate.id):
             # Whole runs may still fit, and say more than half a replay.
             why = f"one replay takes about {replay:.2g} s, and the time budget leaves less"
-            return Trial(candidate, Unavailable(why))
+            return Trial(candidate, self._without_replay(candidate, states[0], text, why))
         line = candidate.region.site.line
         results = self._results.setdefault(candidate.id, [])
         for number, state in enumerate(states, 1):
@@ -191,6 +191,29 @@ class Trying:
             self._on_perturbed(candidate, states, {source.path: text})
         verdict = verdict_of(results)
         return Trial(candidate, verdict, predicted_script_seconds=self._predict(candidate, verdict))
+
+    def _without_replay(
+        self, candidate: Candidate, state: HeldState, text: bytes, why: str
+    ) -> Verdict:
+        """What small inputs say of a candidate, where the recorded ones take too long: ``why``."""
+        run = NEXT_RUN * self.bare_wall / (timing.PLAIN * self.min_speedup)
+        limit = min(PERTURBED, self.deadline.remaining() - run)
+        if limit < LEAST or not candidate.match.safe:
+            return Unavailable(why)
+        self.progress(f"{candidate.rule}, line {candidate.region.site.line}: perturbed inputs")
+        goal = self.goal([candidate])
+        result = state.perturb_alone(
+            {candidate.region.source.path: text},
+            Unavailable(why),
+            usual=self.replay(candidate.region),
+            exactness=goal.exactness,
+            reduction_length=goal.reduction_length,
+            limit=limit,
+        )
+        if result.perturbed.mismatch is not None:
+            return verdict_of([result])
+        count = result.perturbed.count
+        return Unavailable(f"{why}; equal on {count} small inputs made from it" if count else why)
 
     def _broken_promise(self, candidate: Candidate, text: bytes) -> str | None:
         """What the ledger says of the text and is not so; read once."""

@@ -416,3 +416,24 @@ def test_small_loops_count_once_the_large_ones_are_gone(bench, tmp_path):
     assert isinstance(chosen.script_verdict, Verified)
     alone = chosen.findings[0].winner.script_verdict
     assert chosen.script_verdict.speedup.value > alone.speedup.value
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_small_inputs_speak_where_a_replay_takes_too_long(world, right):
+    """Both are equal on the recorded input, for which there is no time."""
+    source, run = world
+    square = "v * v" if right else "v * v if v == v else 0.0"
+    new = f"    for i in range(len(x)):\n        v = x[i]\n        out[i] = {square}\n"
+    # A replay is said to take 30 s, and a run that gains plainly 21 s: 40 s are left.
+    chosen = run(
+        candidate(source, "one", SQUARE, new, ledger=(), share=1.0),
+        bare_wall=30.0,
+        deadline=Deadline(40, clock=lambda: 0.0),
+    )
+    trials = [t for f in chosen.findings for t in (f.winner, f.unconfirmed, *f.others) if t]
+    verdict = trials[0].region_verdict
+    if right:
+        assert isinstance(verdict, Unavailable) and "small inputs made from it" in verdict.why
+    else:
+        assert isinstance(verdict, Mismatch) and "perturbed input" in verdict.what
+        assert not chosen.patched
