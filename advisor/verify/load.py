@@ -10,6 +10,9 @@ from pathlib import Path
 from ..model import Usage
 
 STAT = Path("/proc/stat")
+HEAVY = 0.25
+"""Share of all cores in other hands from which on they may slow one run by a third, and not the
+next: they share caches, the memory and often the arithmetic units with it."""
 NOTICED = 0.1
 """Cores in other hands from which on they are mentioned; a desktop at rest takes some percent."""
 
@@ -51,6 +54,14 @@ class Meter:
         self.wall += wall
         self.others += max(0.0, after.busy - before.busy - usage.cpu)
         self.stolen += max(0.0, after.stolen - before.stolen)
+
+    @property
+    def disturbing(self) -> str:
+        """``words`` where others take so much that small gains may be theirs, else empty."""
+        if self.wall <= 0.0:
+            return ""
+        others = self.others / self.wall >= HEAVY * (os.cpu_count() or 1)
+        return self.words if others or self.stolen / self.wall >= NOTICED else ""
 
     @property
     def words(self) -> str:

@@ -70,10 +70,13 @@ class Measured:
         cpu = [median(used.cpu for used in side.candidate_usage) for side in sides]
         return max(0.0, cpu[0] - cpu[1]) if cpu else 0.0
 
-    def gain(self, threshold: float, meter: Meter) -> NotFaster | Inconclusive | None:
+    def gain(
+        self, threshold: float, meter: Meter, *, final: bool
+    ) -> NotFaster | Inconclusive | None:
         """None if the whole interval clears the threshold; else why the gain is not accepted.
 
-        ``meter``: what other programs took of the machine during these runs.
+        ``meter``: what other programs took of the machine during these runs. ``final``: it is the
+        last word, and not one of a race in which some are run once.
         """
         walls = (*self.first.original, *self.first.candidate)
         usages = (*self.first.original_usage, *self.first.candidate_usage)
@@ -81,7 +84,9 @@ class Measured:
         obstacle = timing.gain(self.deciding, threshold, noise)
         if isinstance(obstacle, NotFaster):
             return NotFaster(self.first, threshold, self.later, self.over)
-        return obstacle or timing.only_in_wall_time(self.deciding, threshold, meter.words)
+        if obstacle is None and final:
+            return timing.not_apart(self.deciding, threshold, meter.disturbing)
+        return obstacle
 
 
 def measured(originals: Originals, timed: Timed, runs: int) -> Measured:
@@ -104,17 +109,9 @@ def measured(originals: Originals, timed: Timed, runs: int) -> Measured:
         return Measured(first, later)
     # Both of a pair ran one after the other: what disturbs the machine disturbs them alike.
     means = [over(runs, *pair) for pair in zip(timed.walls, timed.later, strict=False)]
-    used = [
-        Usage(over(runs, once.cpu, again.cpu), once.faults)
-        for once, again in zip(timed.usages, timed.later_usages, strict=False)
-    ]
-    many = timing.ratio(
-        originals.walls,
-        means,
-        known_spread=originals.spread,
-        usages=(originals.usages, used),
+    return Measured(
+        first, later, timing.ratio(originals.walls, means, known_spread=originals.spread)
     )
-    return Measured(first, later, many)
 
 
 def over(runs: int, first: float, later: float) -> float:

@@ -295,9 +295,10 @@ class ScriptTrials:
         except OutOfTime:
             pass
         if len(timed.walls) == len(ratio.candidate):
-            return verdict
+            disturbed = self._meter.disturbing
+            return timing.not_apart(verdict.deciding, goal.threshold, disturbed) or verdict
         found = self._measured(timed, goal)
-        return found.gain(goal.threshold, self._meter) or replace(
+        return found.gain(goal.threshold, self._meter, final=True) or replace(
             verdict,
             speedup=found.first,
             later=found.later,
@@ -351,7 +352,8 @@ class ScriptTrials:
         if problem is not None:
             return problem
         found = self._measured(timed, goal)
-        obstacle = found.gain(goal.threshold, self._meter)
+        final = not (goal.quick or self._beaten(timed.mean(goal.runs), goal))
+        obstacle = found.gain(goal.threshold, self._meter, final=final)
         if obstacle is not None:
             return obstacle
         return Verified(
@@ -402,7 +404,8 @@ class ScriptTrials:
         originals, rewrites = (1, 1) if goal.quick else wanted
         if len(timed.walls) < rewrites or len(self._originals) < originals:
             return False
-        gain = self._measured(timed, goal).gain(goal.threshold, self._meter)
+        found = self._measured(timed, goal)
+        gain = found.gain(goal.threshold, self._meter, final=not goal.quick)
         return not isinstance(gain, Inconclusive) or len(timed.walls) >= MOST
 
     @staticmethod

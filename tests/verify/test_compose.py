@@ -400,7 +400,7 @@ import time
 def add():
     total = 0
     for i in range(20):
-        time.sleep(0.03)
+        time.sleep(0.06)
         total += i
     return total
 
@@ -412,14 +412,14 @@ def arguments():
 if __name__ == "__main__":
     print(add())
 """
-PLAIN = "    time.sleep(0.25)\n    total = 190\n"
+PLAIN = "    time.sleep(0.5)\n    total = 190\n"
 COMPILED = """\
     # stands in for numba: the first run compiles, later ones find the result
     import os
 
     cached = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__pycache__", "k.nbi")
     if not os.path.exists(cached):
-        time.sleep(0.4)
+        time.sleep(0.8)
         os.makedirs(os.path.dirname(cached), exist_ok=True)
         open(cached, "w").close()
     total = 190

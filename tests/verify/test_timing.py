@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpuadvise.model import ErrorSize, Inconclusive, NotFaster, Usage, Verified
 from gpuadvise.report import words
 from gpuadvise.verify.load import Meter, Ticks, waiting
-from gpuadvise.verify.timing import gain, only_in_wall_time, ratio
+from gpuadvise.verify.timing import gain, not_apart, ratio
 
 times = st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=8)
 
@@ -58,20 +58,29 @@ def test_gain_needs_the_whole_interval_above_the_threshold():
 BUSY = "other programs took 0.9 of 2 cores meanwhile"
 
 
-def with_cpu(before: float, after: float, wall: float = 1.2):
-    """A gain of ``wall`` times in wall time, and CPU seconds of both sides."""
-    usages = [Usage(before, 0)] * 5, [Usage(after, 0)] * 5
-    return ratio([wall] * 5, [1.0] * 5, usages=usages)
+def test_a_small_gain_beside_other_programs_must_show_in_every_run():
+    small = ratio([1.30, 1.31, 1.32], [1.0, 1.01, 1.02, 1.03, 1.04])
+    assert gain(small, 1.1) is None
+    assert not_apart(small, 1.1, BUSY) is None, "each of the original took longer"
+    mixed = ratio([1.30, 1.31, 1.32], [1.0, 1.01, 1.02, 1.03, 1.305])
+    doubtful = not_apart(mixed, 1.1, BUSY)
+    assert isinstance(doubtful, Inconclusive) and BUSY in doubtful.why
+    assert "original 1.3 to 1.32 s in 3 runs" in doubtful.why and "idle machine" in doubtful.why
+    assert not_apart(mixed, 1.1, "") is None, "nobody else was there"
+    few = ratio([1.3, 1.31], [1.0, 1.0, 1.0])
+    assert isinstance(not_apart(few, 1.1, BUSY), Inconclusive), "by chance once in ten times"
+    assert not_apart(ratio([3.0, 3.1], [1.0, 1.0, 1.0]), 1.1, BUSY) is None, "plain"
 
 
-def test_a_small_gain_beside_other_programs_must_show_in_cpu_time():
-    doubtful = only_in_wall_time(with_cpu(0.51, 0.50), 1.1, BUSY)
-    assert isinstance(doubtful, Inconclusive) and "CPU time 0.51 s before" in doubtful.why
-    assert BUSY in doubtful.why and "idle machine" in doubtful.why
-    assert only_in_wall_time(with_cpu(0.60, 0.50), 1.1, BUSY) is None, "both clocks say so"
-    assert only_in_wall_time(with_cpu(0.51, 0.50), 1.1, "") is None, "nobody else was there"
-    assert only_in_wall_time(with_cpu(2.0, 3.0, wall=2.0), 1.1, BUSY) is None, "threads: plain"
-    assert only_in_wall_time(ratio([1.2] * 5, [1.0] * 5), 1.1, BUSY) is None, "nothing recorded"
+@pytest.mark.parametrize(
+    ("others", "stolen", "disturbs"), [(0.2, 0.0, False), (0.3, 0.0, True), (0.0, 0.2, True)]
+)
+def test_who_disturbs(monkeypatch, others, stolen, disturbs):
+    """``others``: share of all cores; ``stolen``: cores. Little of them is said, and no matter."""
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    meter = Meter(wall=10.0, others=40.0 * others, stolen=10.0 * stolen)
+    assert meter.words and bool(meter.disturbing) == disturbs
+    assert not Meter().disturbing
 
 
 def test_a_wide_interval_is_no_answer():
