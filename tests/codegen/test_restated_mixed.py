@@ -61,6 +61,22 @@ def given(V, other, p, N):
             "((lambda v: (v, v, 0.5, 2))([1, 2.0, 3]))",
         ),
     ),
+    Case(
+        name="both",
+        text="""def both(old, new, n):
+    for i in range(1, n - 1):
+        new[i] = old[i] + 0.2 * (old[i - 1] - 2.0 * old[i] + old[i + 1])
+    return old, new
+""",
+        seen="([20, *[0.5] * 20], [20, *[0.5] * 20], 21)",
+        others=(
+            "([1, 2.0, 3], [3, 2, 1.0], 3)",
+            "([1, 2.0, 3], [3, 2, 1.0], 0)",
+            "([1, 2.0], [3, 2, 1.0], 3)",
+            "((lambda v: (v, v, 4))([1, 2.0, 3, 4]))",
+        ),
+        contains=("old is not new", "new_written = [False] * len(new)"),
+    ),
 )
 
 

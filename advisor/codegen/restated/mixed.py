@@ -103,7 +103,9 @@ def _with_floats(draft: Draft, name: str) -> Draft:
         f"type({name}) is list and {test}",
         Condition(text, Basis.OBSERVED, guarded=True, test=f"type({name}) is list and {test}"),
     )
-    others = {n.id for n in own_nodes(draft.loop) if isinstance(n, ast.Name)} - {name}
+    # New lists are nobody else's; of a list that was changed before, the same was asked then.
+    known = {name} | draft.names | draft.mixed
+    others = {n.id for n in own_nodes(draft.loop) if isinstance(n, ast.Name)} - known
     for other in sorted(o for o in others if o in draft.values and draft.values[o].kind == "list"):
         apart = f"{other} is not {name}"  # it would hold floats as well
         new = new.asking(apart, Condition(apart, Basis.OBSERVED, guarded=True, test=apart))
