@@ -107,6 +107,13 @@ def _type_of(value: Any, capture: Capture) -> str:
     return _WORDS[str(value[0])]
 
 
+def _raised(value: Any, capture: Capture) -> str:
+    """The class of an exception as `reached.described` keeps it, in words."""
+    if value is None:
+        return "nothing"
+    return str(capture.nodes[value[1]]["v"][0]).removeprefix("builtins.")
+
+
 class _Walk:
     """Walks both graphs side by side, pairing their nodes."""
 
@@ -147,6 +154,9 @@ class _Walk:
         if isinstance(a, list) and isinstance(b, list) and a[0] == b[0]:
             self.tagged(path, a, b)
             return
+        if path == "exception":
+            was, now = _raised(a, self.a), _raised(b, self.b)
+            raise _Difference(f"the original raised {was}, the rewrite {now}")
         if type(a) is not type(b) or isinstance(a, list):
             was, now = _type_of(a, self.a), _type_of(b, self.b)
             raise _Difference(f"{path}: the type of the result changed from {was} to {now}")

@@ -57,6 +57,9 @@ __all__ = ["Comparison", "Goal", "OutOfTime", "ScriptTrials", "nothing_compared"
 TO_SPARE = 6.0
 """A later run that changes nothing in the choice is made if so many first runs fit in what is
 left: it tells what more runs would change."""
+ROOMY = 2.0
+"""One more run of the original goes first if so many of it and the rewrite fit in what is left:
+on a busy machine it may take twice as long as the real one did."""
 Progress = Callable[[str], None]
 
 
@@ -237,8 +240,13 @@ class ScriptTrials:
         self._deadline, self._meter = deadline, Meter()
         timed = Timed(patched)
         needed = self._needed(goal)
+        if deadline.remaining() < ROOMY * needed:
+            # A run of the original that must be stopped would take the time of the rewrite's.
+            verdict = self._without_original(patched, goal)
+            if verdict is not None:
+                return verdict
         if deadline.remaining() < needed:
-            return self._without_original(patched, goal) or out_of_time(needed, deadline)
+            return out_of_time(needed, deadline)
         try:
             while True:
                 progress(f"whole script, run {len(timed.walls) + 1}")

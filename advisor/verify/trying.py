@@ -29,6 +29,7 @@ from .runs import over
 from .schedule import NEXT_RUN
 from .script import OutOfTime, ScriptTrials, nothing_compared, ran_out
 from .server import StateServer
+from .standing_in import STOOD_IN
 from .states import HeldState, StateResult
 from .verdicts import failed, untelling, verdict_of
 
@@ -365,7 +366,10 @@ class Trying:
         goal = self.goal([t.candidate for t in trials])
         settled = self.trials.settle(verdict, patch, goal, self.deadline, self.progress)
         if isinstance(settled, Verified):
-            return replace(settled, compared=verdict.compared)
+            words = verdict.compared
+            if STOOD_IN not in settled.compared:
+                words = words.replace(f"; {STOOD_IN}", "")
+            return replace(settled, compared=words)
         return settled
 
 

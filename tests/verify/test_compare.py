@@ -20,6 +20,7 @@ from hypothesis.extra import numpy as hnp
 from gpuadvise.model import Exactness
 from gpuadvise.verify.capture import TooLarge, parse, take
 from gpuadvise.verify.compare import Different, Incomparable, Same, compare
+from gpuadvise.verify.reached import described
 
 
 def check(a, b, **how):
@@ -269,3 +270,11 @@ def test_what_is_known_by_digests_alone():
     assert isinstance(found, Incomparable) and "too large" in found.what
     c, d = (take({"result": np.arange(1000) + k}, byte_limit=100) for k in (0, 1))
     assert isinstance(compare(c, d, exactness=Exactness.REASSOCIATED), Different)
+
+
+def test_an_exception_on_one_side_only_is_named():
+    problem = described(ZeroDivisionError("division by zero"))
+    found = compare(take({"exception": None}), take({"exception": problem}))
+    assert found == Different("the original raised nothing, the rewrite ZeroDivisionError")
+    found = compare(take({"exception": problem}), take({"exception": None}))
+    assert found == Different("the original raised ZeroDivisionError, the rewrite nothing")
