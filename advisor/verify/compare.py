@@ -154,7 +154,7 @@ class _Walk:
         if isinstance(a, list) and isinstance(b, list) and a[0] == b[0]:
             self.tagged(path, a, b)
             return
-        if path == "exception":
+        if path == "exception" and (a is None) is not (b is None):
             was, now = _raised(a, self.a), _raised(b, self.b)
             raise _Difference(f"the original raised {was}, the rewrite {now}")
         if type(a) is not type(b) or isinstance(a, list):

@@ -53,6 +53,8 @@ def arrays(u, v, n):
             f"({NP}.arange(9.0), {NP}.zeros(8), 2)",
             f"({NP}.ones((3, 4)), {NP}.zeros((3, 4)), 3)",
             f"((lambda a: (a[1:], a[:-1], 3))({NP}.arange(9.0)))",
+            "([1.0, 2.0, 3.0], [0.0, 0.0, 0.0], 2)",
+            f"({NP}.arange(3.0), [0.0, 0.0, 0.0], 2)",
         ),
         contains=("np.may_share_memory(u, v)", "finally:"),
     ),

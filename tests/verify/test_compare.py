@@ -278,3 +278,8 @@ def test_an_exception_on_one_side_only_is_named():
     assert found == Different("the original raised nothing, the rewrite ZeroDivisionError")
     found = compare(take({"exception": problem}), take({"exception": None}))
     assert found == Different("the original raised ZeroDivisionError, the rewrite nothing")
+
+
+def test_no_exception_on_either_side_is_no_difference():
+    roots = {"exception": None, "result": 3}
+    assert isinstance(compare(take(roots), take(roots)), Same)

@@ -128,9 +128,10 @@ def _tests(draft: Draft, paths: Sequence[str], rank: int, numpy: str) -> Iterato
     """The buffers are of one size and type, and share nothing."""
     first, *others = paths
     if draft.values[first].kind == "ndarray":
+        for path in paths:
+            yield f"type({path}) is {numpy}.ndarray"
         yield f"{first}.ndim == {rank}"
         for other in others:
-            yield f"type({first}) is type({other})"
             yield f"{first}.shape == {other}.shape"
             yield f"{first}.dtype == {other}.dtype"
         for one, other in combinations(paths, 2):
