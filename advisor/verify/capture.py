@@ -62,9 +62,10 @@ class _Encoder:
         node_limit: int,
         byte_limit: int,
         final: bool = False,
+        ordered: bool = True,
     ) -> None:
         self._write = write
-        self._final = final
+        self._final, self._ordered = final, ordered
         self._kinds: dict[type, bool] = {}
         self._node_limit = node_limit
         self._byte_limit = byte_limit
@@ -271,7 +272,8 @@ class _Encoder:
         return known
 
     def _attributes(self, thing: Any) -> dict[str, Any]:
-        found = [[name, self.value(item)] for name, item in attributes(thing)]
+        own = attributes(thing, ordered=self._ordered)
+        found = [[name, self.value(item)] for name, item in own]
         return {"a": found} if found else {}
 
     def _reduced(self, thing: Any) -> dict[str, Any]:
@@ -290,7 +292,8 @@ class _Encoder:
         node = {"t": "reduced", "v": [self.value(p) for p in (head, args, state, *rest)], **own}
         # class Money(Fraction) with a currency: Fraction says how to pickle, and forgets it.
         covered = state.keys() if isinstance(state, dict) else ()
-        extra = [[name, self.value(v)] for name, v in attributes(thing) if name not in covered]
+        held = attributes(thing, ordered=self._ordered)
+        extra = [[name, self.value(v)] for name, v in held if name not in covered]
         return {**node, "a": extra} if extra and not isinstance(thing, BaseException) else node
 
     # -------------------------------------------------------------- arrays
@@ -374,15 +377,17 @@ def write(
     node_limit: int = NODE_LIMIT,
     byte_limit: int = BYTE_LIMIT,
     final: bool = False,
+    ordered: bool = True,
 ) -> None:
     """Describe what is reachable from ``roots`` and hand it to ``sink`` piece by piece.
 
     ``final``: this process does nothing else afterwards, so that open files may be flushed, and
-    read on to tell where they stand. Raises TooLarge beyond ``node_limit`` objects.
+    read on to tell where they stand. ``ordered``: attributes in the order of their assignment; the
+    program is slower afterwards. Raises TooLarge beyond ``node_limit`` objects.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # describing an itertools object is deprecated from 3.12 on
-        document = _Encoder(sink, node_limit, byte_limit, final).run(roots)
+        document = _Encoder(sink, node_limit, byte_limit, final, ordered).run(roots)
     text = json.dumps(document, separators=(",", ":")).encode("ascii")
     sink(text)
     sink(len(text).to_bytes(8, "little"))

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from struct import calcsize
 from typing import Any
 
+from ..observe.instances import stored
+
 Encode = Callable[[Any], Any]
 Node = dict[str, Any]
 
@@ -58,12 +60,19 @@ def only_attributes(cls: type) -> bool:
     return cls.__basicsize__ <= object.__basicsize__ + places * _POINTER
 
 
-def attributes(thing: Any) -> Iterator[tuple[str, Any]]:
-    """What an instance keeps in ``__dict__`` and in slots."""
-    try:
-        own = object.__getattribute__(thing, "__dict__")
-    except AttributeError:
-        own = None
+def attributes(thing: Any, *, ordered: bool = True) -> Iterator[tuple[str, Any]]:
+    """What an instance keeps in ``__dict__`` and in slots.
+
+    ``ordered``: in the order in which they were assigned, which takes a ``__dict__``. Making one
+    slows every later access to the instance's attributes.
+    """
+    if ordered:
+        try:
+            own = object.__getattribute__(thing, "__dict__")
+        except AttributeError:
+            own = None
+    else:
+        own = stored(thing)
     if type(own) is dict:
         yield from own.items()
     if type(thing).__flags__ & _HEAP_TYPE:

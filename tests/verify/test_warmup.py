@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import math
+
 import pytest
 
 from gpuadvise.verify.compare import Different
+from gpuadvise.verify.warmup import Snapshot, fingerprint, shuffle, warm_up
 
 PROGRAM = """
 def words(text, n):
@@ -49,3 +53,78 @@ def test_originals_that_remember(bench):
     state = bench.hold(memo, "call", "words")
     result = bench.trial(state, "if text not in _kept:", "if not text in _kept:", repeats=1)
     assert result.same, result
+
+
+class Body:
+    mass = 1.0
+
+    def __init__(self, x):
+        self.x = x
+        self.trail = [x, x + 1.0]
+        self.near = None
+
+    def move(self):
+        self.x += self.mass
+        self.trail.append(self.x)
+        self.near, self.mass = self, 2.0
+        self.seen = True
+
+
+def has_dict(thing):
+    return any(type(held) is dict for held in gc.get_referents(thing))
+
+
+def test_objects_are_as_quick_after_a_warm_up_as_before():
+    """Their attributes stay in the object: no ``__dict__`` is made of them."""
+    bodies = [Body(0.5), Body(1.5)]
+    before = fingerprint({"bodies": bodies})
+    done = warm_up(
+        lambda: {"bodies": bodies}, (), [bodies], lambda: [setattr(b, "x", 9.0) for b in bodies]
+    )
+    assert isinstance(done, Snapshot), done
+    assert [body.x for body in bodies] == [0.5, 1.5]
+    assert bodies[0].trail == [0.5, 1.5] and not any(map(has_dict, bodies))
+    assert fingerprint({"bodies": bodies}) == before
+    bodies[0].near = bodies[1]
+    assert fingerprint({"bodies": bodies}) != before
+
+
+def test_attributes_that_the_first_call_made_are_gone():
+    bodies = [Body(0.5), Body(1.5)]
+    snapshot = Snapshot({"bodies": bodies})
+    for body in bodies:
+        body.move()
+        del body.trail
+    snapshot.restore()
+    for body, x in zip(bodies, (0.5, 1.5), strict=True):
+        assert sorted(vars(body)) == ["near", "trail", "x"] and body.mass == 1.0
+        assert (body.x, body.near, body.trail) == (x, None, [x, x + 1.0])
+
+
+class Guarded:
+    """A property that keeps its value under its own name."""
+
+    def __init__(self, level):
+        self.__dict__["level"] = level
+
+    @property
+    def level(self):
+        return self.__dict__["level"]
+
+    @level.setter
+    def level(self, value):
+        raise AttributeError("read only")
+
+
+def test_properties_are_not_asked():
+    thing = Guarded(3)
+    snapshot = Snapshot({"thing": thing})
+    thing.__dict__["level"] = 4
+    snapshot.restore()
+    assert thing.level == 3
+
+
+def test_numbers_in_objects_are_moved_on():
+    body = Body(0.5)
+    shuffle([body])
+    assert body.trail == [1.5, 0.5] and not has_dict(body) and math.isfinite(body.x)
