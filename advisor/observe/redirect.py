@@ -19,6 +19,7 @@ import builtins
 import io
 import os
 import stat
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -362,6 +363,11 @@ def redirect(overlay: Overlay) -> None:
     replaced("symlink", lambda path: path, made)
     _redirect_opening(overlay)
     _redirect_listing(overlay)
+    # A ``.pth`` file of the environment may have imported it, before there was anything to see
+    # here: it would remove trees by way of descriptors.
+    tools: Any = sys.modules.get("shutil")
+    if tools is not None:
+        tools._use_fd_functions = False
 
 
 def _redirect_opening(overlay: Overlay) -> None:

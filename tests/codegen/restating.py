@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ class Case:
     others: Sequence[str] = ()
     contains: Sequence[str] = ()
     """What the new text must hold."""
+    sums_floats: bool = False
+    """With ``sum()``, which is compensated from Python 3.12 on, and then left alone."""
 
     def __str__(self) -> str:
         return self.name
@@ -51,11 +54,15 @@ def answer(case: Case, folder: Path) -> tuple[str, Match] | Refusal:
 def check(case: Case, folder: Path) -> str:
     """The new text of a case, run on everything that the case names."""
     found = answer(case, folder)
+    compensated = case.sums_floats and sys.version_info >= (3, 12)
+    if compensated and isinstance(found, Refusal):
+        assert "compensates" in found.reason, found
+        return case.text
     assert not isinstance(found, Refusal), found
     after, match = found
     assert match.safe and match.restated is not None
     assert all(c.basis is not Basis.ASSUMED for c in match.ledger)
-    for wanted in case.contains:
+    for wanted in () if compensated else case.contains:
         assert wanted in after, after
     for arguments in (case.seen, *case.others):
         inputs = f"{SETTING}args = {arguments}"

@@ -13,6 +13,7 @@ __all__ = ["_private_cache"]
 CASES = (
     Case(
         name="minrow",
+        sums_floats=True,
         text="""\
 def minrow(m):
     total = 0.0
@@ -98,6 +99,7 @@ def gens_raise(n):
     ),
     Case(
         name="dot_rows",
+        sums_floats=True,
         text="""\
 def dot_rows(m, x):
     acc = 0.0

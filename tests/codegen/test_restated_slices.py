@@ -15,6 +15,7 @@ __all__ = ["_private_cache"]
 CASES = (
     Case(
         name="rolling",
+        sums_floats=True,
         text="""\
 def rolling(series, window):
     means, spread, sizes = [], [], []
@@ -45,6 +46,7 @@ def rolling(series, window):
     ),
     Case(
         name="anywhere",
+        sums_floats=True,
         text="""\
 def anywhere(xs, n, w):
     total = 0.5

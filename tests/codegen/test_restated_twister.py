@@ -145,6 +145,7 @@ def wanders(n, steps):
     ),
     Case(
         name="permuted",
+        sums_floats=True,
         text=HEAD
         + """\
 def permuted(pool, k, n):

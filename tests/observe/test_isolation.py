@@ -9,7 +9,9 @@ import subprocess
 import sys
 import textwrap
 import time
+import venv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -156,6 +158,28 @@ def test_writing_elsewhere_looks_as_in_a_plain_run(make: Make, tmp_path: Path, w
         assert trial.stdout == plain.stdout
     first, second = ({k for k in trial.files or () if "tmp" not in k} for trial in trials)
     assert first == second
+
+
+def test_a_library_that_the_environment_imports_before_the_script(
+    make: Make, tmp_path: Path
+) -> None:
+    environment = tmp_path / "venv"
+    venv.create(environment, with_pip=False, symlinks=True)
+    (packages,) = environment.glob("lib/*/site-packages")
+    (packages / "early.pth").write_text("import shutil\n")
+    (tmp_path / "out" / "sub").mkdir(parents=True)
+    (tmp_path / "out" / "sub" / "f").touch()
+    target = make("""
+        import os, shutil
+        shutil.rmtree("HERE/out")
+        print(os.path.exists("HERE/out"))
+    """)
+    target = replace(target, python=str(environment / "bin" / "python"))
+    with Sandbox(target) as box:
+        trial = box.run(box.command())
+        assert box.obstacle is None
+    assert (trial.end, trial.stdout, trial.stderr) == (Exited(0), b"False\n", b"")
+    assert (tmp_path / "out" / "sub" / "f").exists()
 
 
 def test_files_elsewhere_are_part_of_what_is_compared(make: Make, tmp_path: Path) -> None:
