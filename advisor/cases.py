@@ -18,6 +18,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from .api import Ignores, Rewrites, RuleFunction, Spots
+from .diagnose.beside import neighbours
 from .diagnose.signatures import with_one_signature
 from .gpumodel import LineWork
 from .loopnest.ir import Nest
@@ -75,7 +76,8 @@ def chain_for(
     below = {
         loop: helper for helper in called.values() for loop in _same_scope(helper) if _is_loop(loop)
     }
-    observer = _Observer(source, (*loops, *below))
+    later = [] if owner is None else [n for n in owner.body if _is_loop(n) and n not in loops]
+    observer = _Observer(source, (*loops, *below, *later))
     _observe(source, observer, function, args, inputs)
     found = [
         _region(source, loop, depth, owner, class_name, function, observer)
@@ -85,8 +87,14 @@ def chain_for(
         _region(source, loop, 0, helper, None, helper.name, observer)
         for loop, helper in below.items()
     ]
+    behind = [_region(source, loop, 0, owner, class_name, function, observer) for loop in later]
+    beside = neighbours((*found, *behind), lambda near, loop: None)
     return tuple(
-        replace(r, inside=(*(o for o in found if o.loop in _loops_in(r.loop)), *others))
+        replace(
+            r,
+            inside=(*(o for o in found if o.loop in _loops_in(r.loop)), *others),
+            beside=beside.get(r.loop, ()),
+        )
         for r in found
     )
 
@@ -124,13 +132,15 @@ def chains_for(
         used.update(chain)
         if chain:
             chains.append(tuple(chain))
-    return tuple(
-        tuple(
+    found = [
+        [
             _region(source, loop, depth, owner, class_name, function, observer)
             for depth, loop in enumerate(chain)
-        )
+        ]
         for chain in chains
-    )
+    ]
+    beside = neighbours((r for chain in found for r in chain), lambda near, loop: None)
+    return tuple(tuple(replace(r, beside=beside.get(r.loop, ())) for r in chain) for chain in found)
 
 
 def _region(
@@ -229,6 +239,8 @@ class _Observer:
     loops: tuple[Loop, ...]
     entries: dict[int, int] = field(default_factory=dict)
     gathered: dict[int, Gathered] = field(default_factory=dict)
+    chains: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """What each loop names; asked for at each of its entries."""
 
     def __call__(self, number: int, local: Mapping[str, Any], names: Mapping[str, Any]) -> None:
         """One entry of loop ``number``."""
@@ -237,7 +249,9 @@ class _Observer:
         stride = 1 if self.entries[number] <= LOOKS else LOOKS
         if self.entries[number] % stride:
             return
-        found = resolve(used_chains(self.loops[number]), local, names)
+        if number not in self.chains:
+            self.chains[number] = used_chains(self.loops[number])
+        found = resolve(self.chains[number], local, names)
         more = helped(found, local, names, frozenset({str(self.source.path)}))
         group = self.gathered.setdefault(number, Gathered()).full(None, found, more)
         group.entries += stride

@@ -130,12 +130,15 @@ def difference(original: Run, rewritten: Run) -> str:
     return ""
 
 
-def try_program(program: Path, expected: str = "") -> Result:
-    """Bare run, advice, rewritten run, in folders of their own that are removed afterwards."""
+def try_program(program: Path, expected: str = "", more: Sequence[str] = ()) -> Result:
+    """Bare run, advice, rewritten run, in folders of their own that are removed afterwards.
+
+    ``more``: further options of the command.
+    """
     with tempfile.TemporaryDirectory(prefix="gpuadvise-corpus-") as name:
         box = Path(name)
         original = plain_run(program, box / "original")
-        report, trouble, total = advise(program, box / "advised")
+        report, trouble, total = advise(program, box / "advised", more=more)
         if report is None:
             return Result(program.stem, expected, original.seconds, total, None, trouble)
         rewritten = plain_run(box / "advised" / program.name, box / "rewritten")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import compileall
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +14,9 @@ import fake_cupy
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+import gpuadvise
+from gpuadvise import rules
 
 # How long an example takes says how busy the machine is.
 settings.register_profile(
@@ -34,8 +40,18 @@ MEASURING = (
 )
 """Tests that rest on times, of programs that run for a second: another job on the machine can spoil
 one (a gain is found inconclusive, a budget is used up), and is not there any more a moment later.
-They have three tries, and the summary shows which needed them. What looks for changed results
-(traps, cheats, the cases of rules) has one."""
+They have three tries, 5 s apart, and the summary shows which needed them. What looks for changed
+results (traps, cheats, the cases of rules) has one."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the package once, for the thousands of processes that tests start.
+
+    Where PYTHONDONTWRITEBYTECODE is set, each would do it anew: 0.7 s for a run of the tool.
+    """
+    if not hasattr(config, "workerinput"):
+        for package in (gpuadvise, rules):
+            compileall.compile_dir(Path(package.__path__[0]), quiet=2)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,7 +61,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     assert all(place.exists() for place in places)
     for item in items:
         if any(item.path.is_relative_to(place) for place in places):
-            item.add_marker(pytest.mark.flaky(reruns=2))
+            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=5))
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of the test's own, removed after it.
+
+    pytest would keep those of all tests, side by side; and a scratch copy links what lies beside
+    the folder that it copies: thousands of links in each of the last tests.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="test-", dir=tmp_path_factory.getbasetemp()))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

@@ -39,6 +39,8 @@ from gpuadvise.cases import case_regions, chain_for, execute, first_match, regio
 __all__ = ["Run", "assert_same", "case_regions", "chain_for", "first_match", "region_for", "run"]
 
 _numbers = itertools.count()
+_files = tempfile.TemporaryDirectory(prefix="gpuadvise-cases-")
+"""One folder for all runs: to make and remove one for each takes longer than most runs."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def run(
     The text is a real file meanwhile (``numba`` caches beside it), in ``folder`` if given.
     """
     with contextlib.ExitStack() as stack:
-        home = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        home = folder or Path(_files.name)
         file = home / f"case_{next(_numbers)}.py"
         file.write_text(text, encoding="utf-8", newline="")
         code = compile(text, str(file), "exec", dont_inherit=True)

@@ -192,11 +192,17 @@ def _fold_bool(expr: Bool) -> Expr:
 
 def reads(expr: Expr) -> frozenset[str]:
     """The scalars an expression reads; indices of sums are none."""
-    parts = tuple(walk(expr))
-    if not any(isinstance(part, Sum) for part in parts):
-        return frozenset(part.name for part in parts if isinstance(part, Var))
-    below = frozenset[str]().union(*map(reads, children(expr)))
-    return below - expr.indices if isinstance(expr, Sum) else below
+    found: set[str] = set()
+    pending = [expr]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Var):
+            found.add(part.name)
+        elif isinstance(part, Sum):
+            found |= frozenset[str]().union(*map(reads, children(part))) - part.indices
+        else:
+            pending.extend(children(part))
+    return frozenset(found)
 
 
 def loads(expr: Expr) -> tuple[Load, ...]:

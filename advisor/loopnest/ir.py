@@ -403,6 +403,8 @@ class Nest:
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions."""
     match expr:
+        case Var() | Const():  # first: most are
+            return ()
         case Load(index=index):
             return index
         case Unary(operand=operand):
@@ -425,9 +427,11 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything below it, outermost first."""
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
+    pending = [expr]
+    while pending:
+        part = pending.pop()
+        yield part
+        pending.extend(reversed(children(part)))
 
 
 def expressions(statement: Stmt) -> tuple[Expr, ...]:

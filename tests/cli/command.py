@@ -11,6 +11,8 @@ from pathlib import Path
 COMMAND = [sys.executable, "-m", "gpuadvise"]
 UNHURRIED = ["--budget", "120"]
 """For tests of what comes out in the end: on a busy machine the usual budget may be too little."""
+NUMPY_ALONE = [*UNHURRIED, "--allow", "numpy"]
+"""The same where any rewrite will do: no time goes to rivals that have to be compiled."""
 
 HOT = """\
 def total(values):

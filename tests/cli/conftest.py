@@ -25,7 +25,7 @@ def gpuadvise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     monkeypatch.setenv("TMPDIR", str(scratch))
     monkeypatch.setenv("GPUADVISE_STATE_DIR", str(state))
 
-    def run(*arguments: str, stdin: bytes = b"", timeout: float = 120) -> Run:
+    def run(*arguments: str, stdin: bytes = b"", timeout: float = 240) -> Run:
         done = subprocess.run(
             [*COMMAND, *arguments], cwd=work, input=stdin, capture_output=True, timeout=timeout
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pexpect
 import pytest
-from command import COMMAND, HOT, Run, leftovers, names, processes, write
+from command import COMMAND, HOT, NUMPY_ALONE, Run, leftovers, names, processes, write
 
 WORK = HOT + "print(total(range(4_000_000)))\n"
 """About half a second of work that cannot be vectorised, then one line of output."""
@@ -263,7 +263,7 @@ def test_two_runs_that_differ(gpuadvise: Callable[..., Run], tmp_path: Path) -> 
         f"import time\n{SMOOTHING}for _ in range(6):\n    a = smooth(a)\n"
         "print(a.sum())\nprint('at', time.time())\n",
     )
-    run = gpuadvise("s.py")
+    run = gpuadvise(*NUMPY_ALONE, "s.py")
     assert run.code == 0, run.err
     assert "differ" in run.err, "it must say that a line of the output does not repeat"
 
@@ -320,7 +320,7 @@ def test_writes_outside_its_folder(gpuadvise: Callable[..., Run], tmp_path: Path
         "for _ in range(6):\n    a = smooth(a)\nprint(a.sum())\n"
     )
     write(tmp_path / "work", "s.py", text)
-    run = gpuadvise("--apply", "--budget", "60", "s.py")
+    run = gpuadvise("--apply", *NUMPY_ALONE, "s.py")
     assert outside.read_text() == "once\n"
     assert run.code == 0, run.err
     outcome = " ".join(run.err.split())
@@ -345,7 +345,7 @@ def test_effects_that_cannot_be_redirected(
         f"{SMOOTHING}a = smooth(a)\n{code}for _ in range(6):\n    a = smooth(a)\nprint(a.sum())\n"
     )
     write(tmp_path / "work", "s.py", text)
-    run = gpuadvise("--apply", "--budget", "60", "s.py")
+    run = gpuadvise("--apply", *NUMPY_ALONE, "s.py")
     assert run.code == 0, "advice on recorded calls is advice"
     outcome = "".join(run.err.split())  # long paths are broken over lines
     words = {"database": f"it writes {outside}, outside", "network": "it talks to the network"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pexpect
 import pytest
-from command import COMMAND, UNHURRIED, names, write
+from command import COMMAND, NUMPY_ALONE, UNHURRIED, names, write
 
 SMOOTH = '''\
 """Repeated smoothing of a noisy line."""
@@ -133,7 +133,7 @@ def test_in_a_terminal(tmp_path: Path, columns: int) -> None:
     write(tmp_path, "s.py", SMOOTH)
     child = pexpect.spawn(
         COMMAND[0],
-        [*COMMAND[1:], *UNHURRIED, "s.py"],
+        [*COMMAND[1:], *NUMPY_ALONE, "s.py"],
         cwd=tmp_path,
         dimensions=(50, columns),
         timeout=240,

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-x = np.random.default_rng(3).normal(size=2_000_000) * 10.0 ** np.arange(2_000_000) ** 0.12
+x = np.random.default_rng(3).normal(size=1_000_000) * 10.0 ** np.arange(1_000_000) ** 0.12
 
 
 def total(values):
@@ -23,7 +23,7 @@ def norm(values):
 
 print(repr(float(total(x))))
 print(repr(norm(x)))
-f = x[:900_000].astype(np.float32)
+f = x[:450_000].astype(np.float32)
 acc = np.float32(0)
 for v in f:
     acc += v

@@ -3,7 +3,7 @@
 import numpy as np
 
 rng = np.random.default_rng(1)
-data = rng.normal(size=1_500_000)
+data = rng.normal(size=800_000)
 data[::1000] = np.nan
 
 
