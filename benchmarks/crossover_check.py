@@ -33,6 +33,8 @@ from gpuadvise.crossover.versions import Kind
 from gpuadvise.options import Options
 
 PROGRAMS = {"nbody": ["40", "10"], "life_naive": ["60", "10"]}
+ON_GPU = {"mandelbrot": ["600", "300"]}
+"""Programs with ``--gpu``, where the lead goes from a version for the CPU to one for the GPU."""
 STEP, SIDE = 1.08, 5
 """Sizes so many times apart, so many on each side of the reported one."""
 
@@ -54,24 +56,31 @@ class Checked:
         return None if self.fine is None else self.change.size / self.fine - 1.0
 
 
-def check(name: str, arguments: Sequence[str], budget: float, runs: int) -> Iterator[Checked]:
-    """Sweep a program with the tool, then by hand around each change of lead."""
+def check(
+    name: str, arguments: Sequence[str], budget: float, runs: int, side: int, *, gpu: bool
+) -> Iterator[Checked]:
+    """Sweep a program with the tool, then by hand around each change of lead.
+
+    ``gpu``: only of those to a version for a GPU.
+    """
     path = next(example.path for example in targets.catalogue() if example.name == name)
     with tempfile.TemporaryDirectory(prefix="gpuadvise-sweep-") as folder:
         copy = Path(shutil.copy(path, folder))
-        quiet = Console(file=io.StringIO())
-        result = crossover((str(copy), *arguments), None, quiet, options=Options(budget=budget))
+        console = Console() if gpu else Console(file=io.StringIO())
+        result = crossover((str(copy), *arguments), None, console, options=Options(budget=budget))
         for condition in result.conditions:
             for change in result.lead(condition).changes:
-                found = fine(result, condition, change, copy, runs)
+                if gpu and not change.after.gpu:
+                    continue
+                found = fine(result, condition, change, copy, runs, side)
                 yield Checked(name, result.parameter.name, condition, change, found)
 
 
 def fine(
-    result: Result, condition: Condition, change: Change, script: Path, runs: int
+    result: Result, condition: Condition, change: Change, script: Path, runs: int, side: int = SIDE
 ) -> float | None:
     """Where the two versions cross, by runs at sizes around the reported one."""
-    wanted = (round(change.size * STEP**k) for k in range(-SIDE, SIDE + 1))
+    wanted = (round(change.size * STEP**k) for k in range(-side, side + 1))
     sizes = sorted({size for size in wanted if size >= 2})
     ratios = []
     for size in sizes:
@@ -130,10 +139,15 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=150.0, help="seconds of each sweep")
     parser.add_argument("--runs", type=int, default=5, help="runs a version and size, by hand")
     parser.add_argument("--output", type=Path, metavar="FILE", help="also write the table here")
+    parser.add_argument("--side", type=int, default=SIDE, help="sizes on each side, by hand")
+    parser.add_argument("--gpu", action="store_true", help="changes to a GPU version only")
     options = parser.parse_args()
     found: list[Checked] = []
-    for name in options.names or PROGRAMS:
-        found += check(name, PROGRAMS.get(name, []), options.budget, options.runs)
+    programs = ON_GPU if options.gpu else PROGRAMS
+    for name in options.names or programs:
+        given = (programs.get(name, []), options.budget, options.runs, options.side)
+        found += check(name, *given, gpu=options.gpu)
+        print(table(found), flush=True)
     print(table(found))
     if options.output is not None:
         options.output.write_text(table(found), encoding="utf-8")

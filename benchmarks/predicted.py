@@ -3,8 +3,8 @@
     python benchmarks/predicted.py [NAME ..] [--output FILE]
 
 Each program is surveyed by the tool itself: every rewrite of its hot loops that is equal is timed
-on the program's own states. The prediction is the floor that ``gpuadvise.roofline.predict`` gives
-from the loop's operations and bytes and this machine's ceilings, before anything is run.
+on the program's own states. Floor and estimate are what ``gpuadvise.roofline.predict`` gives from
+the loop's operations and bytes and this machine's ceilings, before anything is run.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import io
 import math
 import platform
+import re
 import shutil
 import statistics
 import tempfile
@@ -26,7 +27,7 @@ from rich.console import Console
 from gpuadvise import targets
 from gpuadvise.crossover.versions import Kind, kind_of
 from gpuadvise.loopnest.ir import Nest
-from gpuadvise.model import NotFaster, Report, Verified
+from gpuadvise.model import Candidate, NotFaster, Report, Verified
 from gpuadvise.observe.machine import describe
 from gpuadvise.options import Options
 from gpuadvise.pipeline import advise
@@ -60,13 +61,14 @@ class Row:
     rule: str
     kind: Kind
     limit: str
-    predicted: float
+    floor: float
+    expected: float
     measured: float
 
     @property
-    def above(self) -> float:
-        """Measured time over the floor."""
-        return self.measured / self.predicted
+    def error(self) -> float:
+        """Measured time over the estimate."""
+        return self.measured / self.expected
 
 
 def ceilings() -> Ceilings:
@@ -100,32 +102,42 @@ def rows_of(name: str, report: Report, known: Ceilings) -> Iterator[Row]:
             if not isinstance(work, Work) or not work.operations or roof is None or not times:
                 continue
             assert isinstance(region.nest, Nest)
-            floor = predict(region.nest, work, kind, roof)
+            product = is_product(trial.candidate)
+            told = predict(region.nest, work, kind, roof, product=product)
             rule, line = trial.candidate.rule, region.loop.lineno
-            yield Row(name, line, rule, kind, floor.limit, floor.seconds, statistics.median(times))
+            measured = statistics.median(times)
+            yield Row(name, line, rule, kind, told.limit, told.seconds, told.expected, measured)
+
+
+def is_product(candidate: Candidate) -> bool:
+    """Whether BLAS does the work of a rewrite."""
+    text = "".join(edit.text for edit in candidate.match.edits)
+    return re.search(r" @ |\.(matmul|dot|einsum|tensordot)\(", text) is not None
 
 
 def table(rows: Sequence[Row]) -> str:
     """The rows as Markdown, then the model's error for each kind."""
     lines = [
-        "| program | line | rewrite | limit | predicted | measured | measured / predicted |",
-        "|---|---:|---|---|---:|---:|---:|",
+        "| program | line | rewrite | limit | floor | predicted | measured | over predicted |",
+        "|---|---:|---|---|---:|---:|---:|---:|",
     ]
     for row in rows:
         what = f"{row.rule} ({row.kind})"
         lines.append(
-            f"| {row.program} | {row.line} | {what} | {row.limit} | {1e6 * row.predicted:.4g} us "
-            f"| {1e6 * row.measured:.4g} us | {row.above:.2g} |"
+            f"| {row.program} | {row.line} | {what} | {row.limit} | {1e6 * row.floor:.4g} us "
+            f"| {1e6 * row.expected:.4g} us | {1e6 * row.measured:.4g} us | {row.error:.2g} |"
         )
     lines += [
         "",
-        "| version | n | measured / predicted, geometric mean | range |",
-        "|---|---:|---:|---|",
+        "| version | n | measured over predicted, geometric mean | factor of error | range |",
+        "|---|---:|---:|---:|---|",
     ]
     for kind in dict.fromkeys(row.kind for row in rows):
-        mine = [row.above for row in rows if row.kind is kind]
-        mean = math.exp(statistics.fmean(map(math.log, mine)))
-        lines.append(f"| {kind} | {len(mine)} | {mean:.2g} | {min(mine):.2g}-{max(mine):.2g} |")
+        mine = [row.error for row in rows if row.kind is kind]
+        logs = [math.log(error) for error in mine]
+        mean, off = math.exp(statistics.fmean(logs)), math.exp(statistics.fmean(map(abs, logs)))
+        spread = f"{min(mine):.2g}-{max(mine):.2g}"
+        lines.append(f"| {kind} | {len(mine)} | {mean:.2g} | {off:.2g} | {spread} |")
     return "\n".join(lines) + "\n"
 
 

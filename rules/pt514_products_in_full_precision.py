@@ -23,7 +23,7 @@ from gpuadvise.codegen import ast_tools as tools
 from gpuadvise.gpucode.cupy_traced import example
 from gpuadvise.gpucode.torch_loops import torch_name
 from gpuadvise.gpucode.torch_text import uses
-from gpuadvise.gpucode.torch_traced import device_time, traced_lines
+from gpuadvise.gpucode.torch_traced import FULL, TENSOR, weighty
 from gpuadvise.report import words
 
 LOOP = """\
@@ -83,12 +83,6 @@ def powers(x, steps):
         gpu={8: example(1.0, kernels={"ampere_sgemm_128x64_nn": (50, 0.9)})},
     ),
 )
-FULL = ("sgemm", "simt_s", "f32f32_f32f32", "gemmSN")
-"""Names of kernels that multiply float32 matrices on ordinary cores."""
-TENSOR = ("tf32", "bf16", "f16", "1688", "16816", "884", "hgemm")
-"""Words in names of kernels on tensor cores, or of other types."""
-SHARE, BUSY = 0.4, 0.5
-"""Of the GPU's time that such kernels take; of the loop's time that the GPU works."""
 _CHOSEN = ("set_float32_matmul_precision", "allow_tf32", "fp32_precision", "autocast", "half")
 
 
@@ -96,13 +90,10 @@ _CHOSEN = ("set_float32_matmul_precision", "allow_tf32", "fp32_precision", "auto
 def products_in_full_precision(region: Region) -> tuple[Mistake, ...] | None:
     """The loop's time goes into products of float32 matrices."""
     torch = torch_name(region.source)
-    lines = traced_lines(region)
-    if torch is None or not lines or any(uses(region.source, *_CHOSEN)):
+    found = weighty(region, FULL, but=TENSOR)
+    if torch is None or found is None or any(uses(region.source, *_CHOSEN)):
         return None
-    host, busy = sum(work.host for work in lines), sum(work.gpu for work in lines)
-    spent = device_time(lines, names=FULL, but=TENSOR)
-    if busy < BUSY * host or spent < SHARE * busy:
-        return None
+    spent, busy = found
     return (
         Mistake(
             line=region.loop.lineno,

@@ -5,6 +5,7 @@ Arrays of the host and of the "device" do not mix here either, and copies are co
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -45,6 +46,54 @@ class ndarray(np.ndarray[Any, Any]):  # noqa: N801 - CuPy's name
 def asarray(array: Any) -> ndarray:
     copies["there"] += 1
     return np.array(array, copy=True).view(ndarray)
+
+
+FUNCTIONS = ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "atan")
+FUNCTIONS += ("floor", "ceil", "fabs")
+
+
+class ElementwiseKernel:
+    """CUDA C of one element, read as NumPy of whole arrays."""
+
+    def __init__(self, given: str, made: str, operation: str, name: str) -> None:
+        self.given = [tuple(one.split()) for one in given.split(",")]
+        self.kind = made.split()[0]
+        self.lines = [" ".join(line.split()) for line in operation.split(";") if line.strip()]
+
+    def __call__(self, *args: Any) -> ndarray:
+        names: dict[str, Any] = {"where": np.where, "float32": np.float32}
+        names |= {f"{name}{f}": getattr(np, name) for name in FUNCTIONS for f in ("", "f")}
+        names |= {f"__{kind}mul_rn": np.multiply for kind in "df"}
+        names |= {f"__{kind}div_rn": np.divide for kind in "df"}
+        names |= {f"__{kind}sqrt_rn": np.sqrt for kind in "df"}
+        for (kind, name), value in zip(self.given, args, strict=True):
+            if isinstance(value, np.ndarray) and (type(value), value.dtype) != (ndarray, kind):
+                raise TypeError(f"{name}: {type(value)} of {value.dtype}, not of {kind}")
+            names[name] = (
+                np.asarray(value) if isinstance(value, ndarray) else np.dtype(kind).type(value)
+            )
+        for line in self.lines:
+            left, _, right = line.partition(" = ")
+            names[left.split()[-1]] = eval(_in_python(right), names)
+        return np.array(names["result"], dtype=self.kind, order="C").view(ndarray)
+
+
+def _in_python(text: str) -> str:
+    """An expression of C: constants, ``!`` and ``a ? b : c`` are spelled otherwise there."""
+    text = re.sub(r"(\d)LL", r"\1", text).replace("!(", "~(")
+    text = re.sub(r"\(float\)([-+.\de]+)", r"float32@\1@", text)
+    groups: list[str] = []
+    text = f"({text})"
+    while found := re.search(r"\(([^()]*)\)", text):
+        inside = found[1]
+        if "?" in inside:
+            test, _, values = inside.partition(" ? ")
+            inside = f"where({test}, {', '.join(values.split(' : '))})"
+        groups.append(f"({inside})")
+        text = f"{text[: found.start()]}<{len(groups) - 1}>{text[found.end() :]}"
+    while found := re.search(r"<(\d+)>", text):
+        text = f"{text[: found.start()]}{groups[int(found[1])]}{text[found.end() :]}"
+    return re.sub(r"@(.*?)@", r"(\1)", text)
 
 
 def asnumpy(array: Any) -> Any:

@@ -16,6 +16,24 @@ SPLIT = (
 )
 
 
+FULL = 0.9
+"""Share of a GPU's memory from which on little more fits."""
+
+
+def nearly_full(samples: Samples) -> tuple[str, ...]:
+    """A note for each device whose memory was almost used up, by whomever."""
+    notes = []
+    for device in samples.devices:
+        peak = device.peak_memory
+        if peak is not None and device.memory and peak > FULL * device.memory:
+            notes.append(
+                f"{peak / device.memory:.0%} of the memory of {device.name} was in use: larger "
+                "batches will hardly fit; smaller ones, autocast, or in PyTorch "
+                "torch.utils.checkpoint, which computes again instead of keeping, give room"
+            )
+    return tuple(notes)
+
+
 def numbers(trace: Trace) -> frozenset[int]:
     """CUDA's numbers of the devices that did anything."""
     tables = (trace[name]["device"] for name in ("kernels", "copies", "memsets"))

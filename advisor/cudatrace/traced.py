@@ -14,7 +14,7 @@ from ..observe.sandbox import Sandbox
 from ..observe.userfiles import user_files
 from ..report.words import run_end
 from .clients import outer_profiler
-from .devices import worked_on
+from .devices import nearly_full, worked_on
 from .records import Trace, load
 from .sampling import Sampler, Samples
 
@@ -64,13 +64,13 @@ def trace_run(
         run = box.run(command, limit=limit, stdin=stdin, grace=GRACE)
     trace, notes = _read(box, out)
     if isinstance(run.end, Stopped):
-        notes = (f"the traced run was stopped after {run.end.limit:g} s", *notes)
+        notes = (f"the traced run was stopped after {run.end.limit:.3g} s", *notes)
     elif not run.ok:
         notes = (*notes, _failure(run))
     if trace is None and (outer := outer_profiler(os.environ)):
         notes = (outer,)  # whatever else went wrong, this comes first
     samples, of_devices = worked_on(sampler.samples(), trace)
-    return TracedRun(run, trace, samples, (*notes, *of_devices))
+    return TracedRun(run, trace, samples, (*notes, *of_devices, *nearly_full(samples)))
 
 
 def _failure(run: RunResult) -> str:

@@ -100,6 +100,9 @@ def _others(region: Region, read: Read, value: ast.expr, name: str) -> bool:
 def decides(region: Region, read: Read) -> bool:
     """Whether the loop's end depends on the number in each of its steps."""
     source, loop = region.source, region.loop
+    for above in tools.ancestors(source, read.call):
+        if isinstance(above, ast.BoolOp) and read.call not in set(ast.walk(above.values[0])):
+            return False  # if step % 10 == 9 and float(moved) < limit
     if isinstance(loop, ast.While) and read.call in set(ast.walk(loop.test)):
         return True
     tests = [
@@ -109,9 +112,6 @@ def decides(region: Region, read: Read) -> bool:
         and any(isinstance(n, ast.Break | ast.Return) for n in ast.walk(node))
     ]
     statement = tools.enclosing_statement(source, read.call)
-    for above in tools.ancestors(source, read.call):
-        if isinstance(above, ast.BoolOp) and read.call not in set(ast.walk(above.values[0])):
-            return False  # if step % 10 == 9 and float(moved) < limit
     if statement in tests:
         return True
     if statement not in loop.body or not isinstance(statement, ast.Assign):

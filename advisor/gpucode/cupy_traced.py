@@ -16,7 +16,10 @@ def traced_lines(region: Region) -> tuple[LineWork, ...]:
     if region.gpu is None:
         return ()
     spans = [region.lines]
-    for function in _called(region.source, region.loop, {}).values():
+    found: dict[str, ast.FunctionDef] = {}
+    for part in repeated(region.loop):
+        _called(region.source, part, found)
+    for function in found.values():
         spans.append((function.lineno, function.end_lineno or function.lineno))
     return tuple(
         work
@@ -25,10 +28,16 @@ def traced_lines(region: Region) -> tuple[LineWork, ...]:
     )
 
 
+def repeated(loop: ast.For | ast.While) -> list[ast.AST]:
+    """What runs in each step: not ``train()`` of ``for loss in train(): print(loss)``."""
+    return [*loop.body, *([loop.test] if isinstance(loop, ast.While) else [])]
+
+
 def _called(
     source: Source, node: ast.AST, found: dict[str, ast.FunctionDef]
 ) -> dict[str, ast.FunctionDef]:
-    for name in [n.id for n in tools.own_nodes(node) if isinstance(n, ast.Name)]:
+    nodes = (node, *tools.own_nodes(node))
+    for name in [n.id for n in nodes if isinstance(n, ast.Name)]:
         function = own_function(source, name)
         if function is not None and name not in found:
             found[name] = function

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from ..codegen import ast_tools as tools
 from ..gpumodel import LineWork
 from ..model import Region, Source
+from .cupy_traced import repeated
 from .torch_text import own_class, own_function
 
 
@@ -19,7 +20,7 @@ def traced_lines(region: Region) -> tuple[LineWork, ...]:
     """
     if region.gpu is None or region.depth:
         return ()
-    spans = [region.lines, *_spans(region.source, region.loop)]
+    spans = [region.lines, *_spans(region.source, repeated(region.loop))]
     return tuple(
         work
         for line, work in sorted(region.gpu.items())
@@ -27,8 +28,8 @@ def traced_lines(region: Region) -> tuple[LineWork, ...]:
     )
 
 
-def _spans(source: Source, loop: ast.AST) -> Iterator[tuple[int, int]]:
-    todo: list[ast.AST] = [loop]
+def _spans(source: Source, parts: Iterable[ast.AST]) -> Iterator[tuple[int, int]]:
+    todo: list[ast.AST] = list(parts)
     done: set[ast.AST] = set()
     while todo:
         for node in ast.walk(todo.pop()):
@@ -55,6 +56,24 @@ def device_time(
         for name, (_, seconds) in work.names.items()
         if any(word in name for word in wanted) and not any(word in name for word in not_wanted)
     )
+
+
+FULL = ("sgemm", "simt_s", "f32f32_f32f32", "gemmSN")
+"""Names of kernels that multiply float32 matrices on ordinary cores."""
+TENSOR = ("tf32", "bf16", "f16", "1688", "16816", "884", "hgemm")
+"""Words in names of kernels on tensor cores, or of other types."""
+SHARE, BUSY = 0.4, 0.5
+"""Of the GPU's time that such kernels take; of the loop's time that the GPU works."""
+
+
+def weighty(
+    region: Region, names: Iterable[str], but: Iterable[str] = (), share: float = SHARE
+) -> tuple[float, float] | None:
+    """Seconds of some kernels and of all GPU work in a loop, where both weigh enough to matter."""
+    lines = traced_lines(region)
+    host, busy = sum(work.host for work in lines), sum(work.gpu for work in lines)
+    spent = device_time(lines, names=names, but=but)
+    return None if not lines or busy < BUSY * host or spent < share * busy else (spent, busy)
 
 
 def imports_torch(source: Source) -> bool:

@@ -175,7 +175,7 @@ def _trial_parts(trial: Trial, verbose: bool) -> Iterator[str | Text]:
         yield joined(" ", ("script", joined(": ", _verdict(trial.script_verdict))))
     elif trial.predicted_script_seconds is not None:
         yield f"script would take about {words.seconds(trial.predicted_script_seconds)}, unverified"
-    if trial.left_out:
+    if trial.left_out and trial.left_out != _said(trial):
         yield f"not in the patch: {trial.left_out}"
     match = trial.candidate.match
     if not match.safe:
@@ -183,6 +183,10 @@ def _trial_parts(trial: Trial, verbose: bool) -> Iterator[str | Text]:
         yield f"only with --unsafe, as it is unverified that {' and '.join(unsafe)}"
     if verbose:
         yield match.change
+
+
+def _said(trial: Trial) -> str:
+    return "" if trial.script_verdict is None else words.verdict(trial.script_verdict)
 
 
 # ------------------------------------------------------------------ refusals

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..diff import unified_diff
 from ..model import Match, Refusal, Region, Report, Site, SiteObservation, Source, Verified
+from ..roofline.fullness import fullness
 from ..roofline.outlook import Outlook, outlooks
 from ..rowcalls import as_loop
 from .codec import (
@@ -32,7 +33,12 @@ from .codec import (
 SCHEMA_VERSION = "2"
 """Changes when a reader of the old form would misread the new one; keys may be added."""
 
-_AST_FIELDS = frozenset({"source", "loop", "function", "nest", "functions", "gpu", "inside"})
+_AST_FIELDS = frozenset(
+    {
+        *("source", "loop", "function", "nest", "functions", "gpu", "inside", "calls"),
+        *("beside", "until"),
+    }
+)
 
 
 def to_json(report: Report) -> dict[str, Any]:
@@ -87,6 +93,7 @@ def _outlook(outlook: Outlook) -> Json:
         "candidate": outlook.trial.candidate.id,
         "measured_seconds": outlook.measured,
         "predicted_seconds": None if predicted is None else predicted.seconds,
+        "likely_seconds": None if predicted is None else predicted.expected,
         "work_seconds": None if predicted is None else predicted.work,
         "launch_seconds": None if predicted is None else predicted.launches,
         "copy_seconds": None if predicted is None else predicted.copies,
@@ -95,17 +102,27 @@ def _outlook(outlook: Outlook) -> Json:
         "best_on_cpu_seconds": None if outlook.rival is None else outlook.rival.seconds,
         "gain_at_most": outlook.gain,
         "why_not": outlook.why,
+        "occupancy": [
+            {
+                "kernel": one.kernel.name,
+                "registers": one.kernel.registers,
+                "block_threads": one.threads,
+                "share": one.occupancy.share,
+                "limited_by": [str(limiter) for limiter in one.occupancy.limiters],
+            }
+            for one in fullness(outlook.trial)
+        ],
     }
 
 
 def _outlooks_schema() -> dict[str, Any]:
     number = {"anyOf": [{"type": "number"}, {"type": "null"}]}
     text = {"anyOf": [{"type": "string"}, {"type": "null"}]}
-    seconds = ("measured", "predicted", "work", "launch", "copy", "best_on_cpu")
+    seconds = ("measured", "predicted", "likely", "work", "launch", "copy", "best_on_cpu")
     properties: dict[str, Any] = {"candidate": {"type": "string"}}
     properties |= {f"{name}_seconds": number for name in seconds}
     properties |= {"device": text, "best_on_cpu": text, "gain_at_most": number}
-    properties |= {"why_not": {"type": "string"}}
+    properties |= {"why_not": {"type": "string"}, "occupancy": _occupancy_schema()}
     entry = {"type": "object", "properties": properties, "required": list(properties)}
     return {
         "type": "array",
@@ -113,6 +130,14 @@ def _outlooks_schema() -> dict[str, Any]:
         "description": "the roofline model's floor for each rewrite for a GPU; seconds of one "
         "entry of the loop",
     }
+
+
+def _occupancy_schema() -> dict[str, Any]:
+    whole, text = {"type": "integer"}, {"type": "string"}
+    properties: dict[str, Any] = {"kernel": text, "registers": whole, "block_threads": whole}
+    properties |= {"share": {"type": "number"}, "limited_by": {"type": "array", "items": text}}
+    kernel = {"type": "object", "properties": properties, "required": list(properties)}
+    return {"type": "array", "items": kernel, "description": "of kernels that were compiled here"}
 
 
 # ------------------------------------------------------ regions and matches
@@ -190,6 +215,7 @@ def _decode_region(data: Any, sources: Mapping[Path, Source]) -> Region:
         observation = decode(data["observation"], SiteObservation | None, {}, "observation")
         source = sources[site.file]
         loop = _loop_at(source, tuple(data["loop"]))
+        until = _last_loop(source, loop, data["lines"][1])
         line = data["function_line"]
         function = None if line is None else _node_at(source, (line, None), ast.FunctionDef)
         functions = {
@@ -208,11 +234,23 @@ def _decode_region(data: Any, sources: Mapping[Path, Source]) -> Region:
         "functions": functions,
         "gpu": None,  # the report has it for all lines
         "inside": (),
+        "calls": None,
+        "beside": (),
+        "until": until,
         "nest": refusal or _lowered(loop, source, function, observation, functions),
     }
     region = decode_fields(data, Region, {}, "region", given)
     assert isinstance(region, Region)
     return region
+
+
+def _last_loop(source: Source, first: ast.stmt, line: int) -> ast.stmt | None:
+    """The loop that ends on the line, beside the first; None if that is the first one itself."""
+    if line == first.end_lineno:
+        return None
+    loops = (n for n in source.nodes if isinstance(n, ast.For | ast.While))
+    ends = (n for n in loops if n.end_lineno == line and n.col_offset == first.col_offset)
+    return next(ends, None)
 
 
 def _loop_at(source: Source, place: tuple[int, int | None]) -> ast.For | ast.While:

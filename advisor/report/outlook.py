@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 
 from ..model import Report
+from ..roofline.fullness import fullness
 from ..roofline.occupancy import most_registers, occupancy
 from ..roofline.outlook import Outlook, outlooks
 from ..roofline.predict import CAPABILITY, Prediction
@@ -39,10 +40,14 @@ def _one(outlook: Outlook) -> Iterator[RenderableType]:
     prediction = outlook.prediction
     if prediction is None:
         yield labelled("predicted", f"nothing: {outlook.why}")
-        return
-    yield labelled("predicted", _predicted(outlook, prediction))
-    yield labelled("basis", *_basis(prediction))
-    if outlook.block is not None:
+    else:
+        yield labelled("predicted", _predicted(outlook, prediction))
+        yield labelled("basis", *_basis(prediction))
+        yield labelled("likely", _likely(outlook, prediction))
+    known = [one.words for one in fullness(outlook.trial)]
+    if known:
+        yield labelled("occupancy", *known)
+    elif outlook.block is not None and prediction is not None:
         yield labelled("occupancy", _occupancy(outlook.block))
 
 
@@ -55,6 +60,15 @@ def _predicted(outlook: Outlook, prediction: Prediction) -> str:
     if gain <= 1.0:
         return f"{text}; {against}: no gain at this size"
     return f"{text}; {against}: at most {words.factor(gain)}x"
+
+
+def _likely(outlook: Outlook, prediction: Prediction) -> str:
+    """The estimate: with what each array, each entry and a thread alone take."""
+    text = f"about {words.seconds(prediction.expected)} an entry"
+    gain = outlook.likely_gain
+    if gain is None:
+        return text
+    return f"{text}: {words.factor(gain)}x" if gain > 1.0 else f"{text}: no gain at this size"
 
 
 def _occupancy(block: int) -> str:

@@ -221,7 +221,7 @@ def verdict(value: Verdict) -> str:
         case Verified():
             return f"verified, {deciding(value)}"
         case Mismatch(what=what):
-            return f"rejected, the result differs: {what}"
+            return f"rejected, the result differs: {what}{_digits(value)}"
         case NotFaster(threshold=threshold):
             return f"equal, but no gain: {deciding(value)}, wanted {threshold:g}x"
         case Inconclusive(why=why) if why.startswith("not tried"):
@@ -236,6 +236,17 @@ def verdict(value: Verdict) -> str:
             return f"unverified, not run here: {why}"
         case _:
             assert_never(value)
+
+
+def _digits(value: Mismatch) -> str:
+    """What a rewrite would gain for somebody who can do with other digits."""
+    if value.within is None or value.speedup is None:
+        return ""
+    return (
+        f"; with it the whole script took {times(value.speedup)}, {speedup(value.speedup)}, and "
+        f"all written numbers are within {100 * value.within:g} % of the original's, which is "
+        "more than rounding: not offered"
+    )
 
 
 def verdict_style(value: Verdict) -> str:

@@ -154,6 +154,9 @@ def _placed(placed: Placed, result: Result) -> Iterator[RenderableType]:
             spot.roof.device,
         )
     yield table
+    yield from (
+        paragraph(f"{s.label}: {kernel.words}") for s in placed.spots for kernel in s.kernels
+    )
     best = min(placed.spots, key=lambda spot: spot.seconds)
     yield paragraph(f"{best.label}: {follows(best, result.ceilings)}")
     if not work.flops:
@@ -198,6 +201,7 @@ def _place(placed: Placed) -> dict[str, Any]:
                 "share_of_roof": spot.share,
                 "bound": str(spot.bound),
                 "roof": spot.roof.device,
+                "occupancy": [kernel.words for kernel in spot.kernels],
             }
             for spot in placed.spots
         ],

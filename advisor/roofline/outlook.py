@@ -51,6 +51,13 @@ class Outlook:
             return None
         return self.rival.seconds / self.prediction.seconds
 
+    @property
+    def likely_gain(self) -> float | None:
+        """Predicted by the estimate, which is no floor."""
+        if self.rival is None or self.prediction is None:
+            return None
+        return self.rival.seconds / self.prediction.expected
+
 
 def outlooks(report: Report, roof: Roof = REFERENCE) -> tuple[Outlook, ...]:
     """All of a report's rewrites for a GPU, each with the model's floor of its time."""
@@ -58,7 +65,8 @@ def outlooks(report: Report, roof: Roof = REFERENCE) -> tuple[Outlook, ...]:
         _outlook(report, finding, trial, roof)
         for finding in report.findings
         for trial in _trials(finding)
-        if kind_of(trial.candidate).gpu
+        # What mends a program that is on the GPU already says nothing of whether one pays.
+        if kind_of(trial.candidate).gpu and trial.candidate.saves is None
     )
 
 
@@ -83,7 +91,7 @@ def _outlook(report: Report, finding: Finding, trial: Trial, roof: Roof) -> Outl
 def _block(trial: Trial) -> int | None:
     """The product of the numbers in ``block = 32, 8``, as the kernels' launches name it."""
     text = "".join(edit.text for edit in trial.candidate.match.edits)
-    found = re.search(r"^\s*block = (\d+(?:, \d+)*)$", text, re.MULTILINE)
+    found = re.search(r"^\s*block = \(?(\d+(?:, \d+)*)\)?$", text, re.MULTILINE)
     return prod(map(int, found[1].split(", "))) if found else None
 
 

@@ -11,6 +11,7 @@ from ..crossover.versions import Kind, kind_of
 from ..loopnest.ir import Nest
 from ..model import NotFaster, Refusal, Region, Report, Verified
 from .ceilings import Ceilings, Roof
+from .fullness import Fullness, fullness
 from .work import Work, work_of
 
 OVERHEAD = 0.05
@@ -36,6 +37,8 @@ class Spot:
     """Of one entry of the loop."""
     work: Work
     roof: Roof
+    kernels: tuple[Fullness, ...] = ()
+    """How full its CUDA kernels make an SM, where they were compiled."""
 
     @property
     def rate(self) -> float:
@@ -117,7 +120,8 @@ def _spots(report: Report, region: Region, work: Work, ceilings: Ceilings) -> It
             roof = roof_for(kind, ceilings)
             if roof is not None:
                 label = f"{trial.candidate.rule} ({kind})"
-                yield Spot(label, median(verdict.speedup.candidate), work, roof)
+                seconds = median(verdict.speedup.candidate)
+                yield Spot(label, seconds, work, roof, tuple(fullness(trial)))
 
 
 def roof_for(kind: Kind, ceilings: Ceilings) -> Roof | None:

@@ -20,6 +20,7 @@ from ..loopnest.ir import (
     Binary,
     Break,
     Call,
+    Compare,
     Const,
     Dim,
     Expr,
@@ -45,6 +46,13 @@ PYTHON = 8
 """Bytes of a Python number once it is an array's element: float64, int64."""
 COMPLEX_COST = {"*": 6.0, "/": 11.0, "+": 2.0, "-": 2.0}
 ARITHMETIC = frozenset(["+", "-", "*", "/", "//", "%", "**"])
+CYCLES = {"/": 5.0, "//": 20.0, "%": 20.0, "**": 20.0}
+CALL_CYCLES = {"sqrt": 6.0, "abs": 1.0, "fabs": 1.0, "min": 1.0, "max": 1.0, "floor": 1.0}
+FUNCTION = 20.0
+LOAD, STORE, TEST = 0.5, 1.0, 1.0
+"""Cycles of a division and of calls as the tables of x86 instructions have them, between latency
+and throughput; ``exp``, ``sin`` and their like, and calls of functions, are ``FUNCTION``; loads are
+two a cycle; every other operation is one."""
 CASTS = frozenset(["int", "float", "bool", "complex", "round"])
 
 
@@ -61,6 +69,8 @@ class Work:
     """The widest floating-point type that is computed in."""
     at_most: bool = False
     """Branches, or bounds that vary, made it an upper bound or an estimate."""
+    cycles: float = 0.0
+    """What one core takes for it, about, if it does one thing after the other: see ``CYCLES``."""
 
     @property
     def operations(self) -> float:
@@ -150,8 +160,10 @@ def _statement(statement: Stmt, known: Known, nest: Nest) -> Work:
             more = one if one.operations >= other.operations else other
             unequal = one.operations != other.operations
             return _plus(_of(test), replace(more, at_most=more.at_most or unequal))
-        case Assign(value=value) | Append(value=value) | Store(value=value):
+        case Assign(value=value) | Append(value=value):
             return _of(value)
+        case Store(value=value):
+            return _plus(_of(value), Work(cycles=STORE))
         case _:
             return Work()
 
@@ -164,7 +176,12 @@ def _loop(loop: For, known: Known, nest: Nest) -> Work:
     # A triangular loop, over range(i): its bound is taken at the mean of i, which is exact for one.
     middle = start + (trips - 1.0) / 2.0 * loop.step
     inside = _body(loop.body, {**known, loop.index: middle}, nest)
-    return replace(inside, flops=trips * inside.flops, integer=trips * inside.integer)
+    return replace(
+        inside,
+        flops=trips * inside.flops,
+        integer=trips * inside.integer,
+        cycles=trips * inside.cycles,
+    )
 
 
 def _value(expr: Expr, known: Known, nest: Nest) -> float | None:
@@ -213,7 +230,7 @@ def _apply(op: str, one: float, other: float) -> float | None:
 def _of(expr: Expr) -> Work:
     """The operations of one evaluation; those in subscripts are addresses, not work."""
     if isinstance(expr, Load):
-        return Work()
+        return Work(cycles=LOAD)
     own = _own(expr)
     for child in children(expr):
         own = _plus(own, _of(child))
@@ -227,10 +244,17 @@ def _own(expr: Expr) -> Work:
     elif isinstance(expr, UserCall) or (isinstance(expr, Call) and not _is_cast(expr.function)):
         cost = 1.0
     if not cost:
-        return Work()
+        return Work(cycles=TEST if isinstance(expr, Compare) else 0.0)
     floating = expr.type.kind in (Kind.FLOAT, Kind.COMPLEX)
-    at_most = isinstance(expr, UserCall)
-    return Work(flops=cost, at_most=at_most) if floating else Work(integer=cost, at_most=at_most)
+    counted = Work(flops=cost) if floating else Work(integer=cost)
+    return replace(counted, at_most=isinstance(expr, UserCall), cycles=cost * _cycles(expr))
+
+
+def _cycles(expr: Expr) -> float:
+    if isinstance(expr, Binary):
+        return CYCLES.get(expr.op, 1.0)
+    name = expr.function.rpartition(".")[2] if isinstance(expr, Call) else ""
+    return CALL_CYCLES.get(name, FUNCTION)
 
 
 def _is_cast(function: str) -> bool:
@@ -243,4 +267,5 @@ def _plus(one: Work, other: Work) -> Work:
         flops=one.flops + other.flops,
         integer=one.integer + other.integer,
         at_most=one.at_most or other.at_most,
+        cycles=one.cycles + other.cycles,
     )

@@ -1,6 +1,6 @@
 """What the pattern of each GPU rule costs: the mistake against its remedy, on real sizes.
 
-    python benchmarks/gpu/patterns.py [--only CP PT] [--output FILE]
+    python benchmarks/gpu/patterns.py [--only CP PT513] [--output FILE]
 
 Both sides do the same work in one process and end with a synchronisation; the median of five
 timed calls each, in turn, after one call that compiles. Needs an NVIDIA GPU, CuPy, numba-cuda and
@@ -10,6 +10,7 @@ PyTorch. The spread is the half range of the five ratios.
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -75,6 +76,33 @@ def cupy_patterns() -> Iterator[Pattern]:
         return work
 
     yield Pattern("CP303", "float() each step, 10 000 elements", scalars(True), scalars(False))
+
+    def halved(x: cp.ndarray, every: int) -> Work:
+        def work() -> None:
+            for step in range(200):
+                y = cp.sqrt(x) * 0.5
+                if step % every == 0:
+                    float(cp.abs(y - x).max())
+
+        return work
+
+    what = "convergence tested each step or every tenth, 10 000 elements"
+    yield Pattern("CP303", what, halved(small, 1), halved(small, 10))
+
+    def scaled(x: cp.ndarray, anew: bool) -> Work:
+        def work() -> None:
+            y = x + 0.0
+            for _ in range(200):
+                if anew:
+                    y = y * 0.99
+                else:
+                    y *= 0.99
+
+        return work
+
+    for x, size in ((small, "10 000"), (cp.ones(20_000_000), "20 million")):
+        what = f"a new array each step or the old one's memory, {size} elements"
+        yield Pattern("CP305", what, scaled(x, True), scaled(x, False))
 
     def chain(y: cp.ndarray) -> cp.ndarray:
         return cp.sqrt(y * y + 1.0) * 0.5 + cp.abs(y) * 0.25 - cp.sin(y) * 0.1
@@ -415,6 +443,55 @@ def torch_patterns() -> Iterator[Pattern]:
             torch.nn.functional.scaled_dot_product_attention(q, k, v)
 
     yield Pattern("PT515", "attention by hand, 64 heads x 1024 x 64, float32", by_hand, built_in)
+    yield from trained_patterns()
+
+
+def trained_patterns() -> Iterator[Pattern]:
+    """Whole training steps: of a small network, a wide one, and one of convolutions."""
+    import torch
+    from torch import nn
+
+    device = torch.device("cuda")
+
+    def step(model: nn.Module, x: torch.Tensor, half: bool = False) -> Work:
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+
+        def work() -> None:
+            for _ in range(20):
+                optimizer.zero_grad()
+                with torch.autocast("cuda", dtype=torch.bfloat16, enabled=half):
+                    loss = model(x).square().mean()
+                loss.backward()
+                optimizer.step()
+
+        return work
+
+    def small() -> nn.Module:
+        layers = (nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.LayerNorm(64)) for _ in range(12))
+        return nn.Sequential(*layers).to(device)
+
+    compiled = small()
+    compiled.compile(mode="reduce-overhead")
+    x = torch.randn(64, 64, device=device)
+    what = "training steps of a small network, compiled with CUDA graphs"
+    yield Pattern("PT513", what, step(small(), x), step(compiled, x))
+    wide = nn.Sequential(nn.Linear(4096, 4096), nn.GELU(), nn.Linear(4096, 4096)).to(device)
+    x = torch.randn(4096, 4096, device=device)
+    what = "training steps of 4096 x 4096 layers, autocast to bfloat16"
+    yield Pattern("PT516", what, step(wide, x), step(wide, x, half=True))
+
+    def convolutions() -> nn.Module:
+        sizes = (3, 64, 128, 128)
+        layers = [
+            nn.Sequential(nn.Conv2d(one, two, 3, padding=1), nn.ReLU())
+            for one, two in itertools.pairwise(sizes)
+        ]
+        return nn.Sequential(*layers).to(device)
+
+    images = torch.randn(64, 3, 64, 64, device=device)
+    last = convolutions().to(memory_format=torch.channels_last)
+    what = "training steps of convolutions, 64 images of 64 x 64, channels last"
+    yield Pattern("PT517", what, step(convolutions(), images), step(last, images))
 
 
 # ------------------------------------------------------------------- measuring
@@ -443,17 +520,19 @@ def row(pattern: Pattern, wait: Work) -> str:
 def main() -> None:
     """Measure all patterns and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", nargs="*", default=["CP", "NC", "PT"])
+    parser.add_argument("--only", nargs="*", default=["CP", "NC", "PT"], help="families, rules")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     lines = ["| rule | pattern | mistake ms | remedy ms | ratio |", "|---|---|---|---|---|"]
     print("\n".join(lines), flush=True)
     families = {"CP": cupy_patterns, "NC": numba_patterns, "PT": torch_patterns}
-    for family in options.only:
+    for family in dict.fromkeys(name[:2] for name in options.only):
         wait = synchronise(family)
         try:
             for pattern in families[family]():
+                if not pattern.rule.startswith(tuple(options.only)):
+                    continue
                 lines.append(row(pattern, wait))
                 print(lines[-1], flush=True)
         except Exception as error:  # one library's trouble leaves the others' figures

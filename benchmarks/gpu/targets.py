@@ -1,7 +1,7 @@
 """The bundled CUDA programs through the whole tool: what is named, rewritten, and gained.
 
     python benchmarks/gpu/targets.py [--only NAMES] [--budget S] [--unsafe] [--reports DIR]
-        [--output FILE]
+        [--args ARGUMENTS] [--output FILE]
 
 Each program runs in a folder of its own with ``--apply``; where that changed it, the original and
 the rewritten script run once more, and their output is compared. Needs an NVIDIA GPU, CuPy,
@@ -27,6 +27,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--budget", type=float, help="default: the tool's own")
     parser.add_argument("--unsafe", action="store_true", help="hand it on to the tool")
+    parser.add_argument("--args", default="", help="arguments for the programs: --args='--steps 9'")
     parser.add_argument("--reports", type=Path, help="folder for the reports in words")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
@@ -39,18 +40,18 @@ def main() -> None:
         if program.stem != "__init__" and (not options.only or program.stem in options.only):
             more = [] if options.budget is None else ["--budget", str(options.budget)]
             more += ["--unsafe"] if options.unsafe else []
-            lines.append(row(program, more, options.reports))
+            lines.append(row(program, more, options.args.split(), options.reports))
             print(lines[-1], flush=True)
     if options.output:
         options.output.write_text(f"{header()}\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
 
 
-def row(program: Path, more: list[str], reports: Path | None) -> str:
+def row(program: Path, more: list[str], arguments: list[str], reports: Path | None) -> str:
     with tempfile.TemporaryDirectory() as folder:
         script, report = Path(folder) / program.name, Path(folder).with_suffix(".json")
         shutil.copy(program, script)
         command = ["-m", "gpuadvise", "--apply", "--verbose", "--json", str(report), *more]
-        done = run([*command, str(script)], folder)
+        done = run([*command, str(script), *arguments], folder)
         if reports is not None:
             (reports / f"{program.stem}.txt").write_text(done.stderr, encoding="utf-8")
         if not report.exists():
@@ -59,10 +60,11 @@ def row(program: Path, more: list[str], reports: Path | None) -> str:
         report.unlink()
         same = "as it was"
         if script.read_bytes() != program.read_bytes():
-            before, after = run([str(program)], folder), run([script.name], folder)
+            before, after = (run([str(p), *arguments], folder) for p in (program, script))
             equal = before.stdout == after.stdout and before.returncode == after.returncode
             same = "equal" if equal else "DIFFERENT"
-    return " | ".join(["", program.stem, *cells(data), same, ""]).strip()
+    name = " ".join([program.stem, *arguments])
+    return " | ".join(["", name, *cells(data), same, ""]).strip()
 
 
 def run(arguments: list[str], folder: str) -> subprocess.CompletedProcess[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streams import LAUNCH, MAIN, trace
 
-from gpuadvise.cudatrace.devices import SPLIT, worked_on
+from gpuadvise.cudatrace.devices import SPLIT, nearly_full, worked_on
 from gpuadvise.cudatrace.records import Trace
 from gpuadvise.cudatrace.sampling import Sampler, Samples
 from gpuadvise.gpumodel import DeviceSamples, Sample
@@ -162,3 +162,13 @@ def test_a_script_that_used_none_is_told_so() -> None:
 def test_one_gpu_needs_no_words() -> None:
     one = Samples(FOUR.devices[:1])
     assert worked_on(one, on(0)) == (one, ())
+
+
+@pytest.mark.parametrize(("used", "said"), [(71_000_000_000, False), (75_000_000_000, True)])
+def test_memory_that_is_almost_used_up(used: int, said: bool) -> None:
+    samples = tuple(replace(SEEN, used=most) for most in (1_000_000, used, None))
+    device = DeviceSamples("Fake H200", 80_000_000_000, samples)
+    notes = nearly_full(Samples((device,)))
+    assert len(notes) == said
+    assert not said or notes[0].startswith("94% of the memory of Fake H200"), notes
+    assert nearly_full(Samples((replace(device, samples=()),))) == ()

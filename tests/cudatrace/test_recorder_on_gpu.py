@@ -58,20 +58,28 @@ def test_copies_have_the_sizes_that_the_program_made(tmp_path: Path) -> None:
 
 
 def test_a_kernels_time_agrees_with_events(tmp_path: Path) -> None:
-    """CUDA events around one long kernel, printed by the program, against the trace."""
+    """CUDA events around long kernels, printed by the program, against the trace.
+
+    Events see what other programs do to the GPU meanwhile, so the shortest of them counts.
+    """
     text = (
         "import cupy as cp\n"
         "x = cp.ones(400_000_000)\n"
         "y = cp.sqrt(x)\n"
         "start, end = cp.cuda.Event(), cp.cuda.Event()\n"
-        "start.record()\n"
-        "y = cp.sqrt(x)\n"
-        "end.record(); end.synchronize()\n"
-        "print(cp.cuda.get_elapsed_time(start, end))\n"
+        "times = []\n"
+        "for _ in range(20):\n"
+        "    start.record()\n"
+        "    y = cp.sqrt(x)\n"
+        "    end.record(); end.synchronize()\n"
+        "    times.append(cp.cuda.get_elapsed_time(start, end))\n"
+        "print(min(times))\n"
     )
     run = traced(written(tmp_path, text))
     events = float((run.run.stdout or b"0").split()[-1]) * 1e-3
-    measured = lines_of(run)[6].kernel_time
+    work = lines_of(run)[8]
+    assert work.kernels == 20
+    measured = work.kernel_time / work.kernels
     assert measured == pytest.approx(events, rel=0.25)
 
 

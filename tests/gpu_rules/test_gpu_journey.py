@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from reading import regions
 
 from gpuadvise import pipeline
 from gpuadvise.gpucode.cupy_traced import example
 from gpuadvise.gpumodel import CopyWork, GpuWork, Place, PlaceTime
-from gpuadvise.model import Report, Target, Unavailable, Verified
+from gpuadvise.matching import match_rules
+from gpuadvise.model import Report, Source, Target, Unavailable, Verified
 from gpuadvise.options import Options
 
 CUPY = """\
@@ -75,6 +77,40 @@ def traced(script: Path) -> GpuWork:
         PlaceTime(Place(str(script), 2, "<module>"), 0.2),
     )
     return GpuWork(lines, 1.0, 1.2, 1.3, times=times)
+
+
+SETTLING = """\
+import cupy as cp
+
+
+def settle(grid, limit):
+    while True:
+        new = cp.abs(grid) * 0.5
+        moved = float(cp.sum(grid - new))
+        grid = new
+        if moved < limit:
+            return grid
+
+
+print(float(cp.sum(settle(cp.asarray([64.0] * 300), 1e-9))))
+"""
+
+
+def test_what_only_unsafe_tries_is_advice_without_it(tmp_path: Path) -> None:
+    source = Source(tmp_path / "program.py", SETTLING.encode())
+    (region,) = (
+        replace(
+            r, gpu={7: example(0.5, copies=(CopyWork("device to host", "", "", 40, 320, 0.1),))}
+        )
+        for r in regions(source)
+    )
+    options = Options(allow=frozenset({"numpy", "cupy"}))
+    plain = match_rules([(region,)], options)
+    (advice,) = plain.advice
+    assert (advice.rule, advice.mistake.line, plain.candidates) == ("CP303", 7, ())
+    assert "tried under --unsafe only: it is right if up to 9 more steps" in advice.mistake.remedy
+    asked = match_rules([(region,)], replace(options, unsafe=True))
+    assert [c.rule for c in asked.candidates] == ["CP303"] and not asked.advice
 
 
 @pytest.fixture(scope="module")

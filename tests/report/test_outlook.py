@@ -67,6 +67,8 @@ def test_the_prediction_and_its_parts() -> None:
         "23.2 us an entry or more on an NVIDIA H200; NP201 takes 1.00 ms here: at most 43x" in text
     )
     assert "basis launches 20.0 us, copies over the bus, both ways 3.20 us" in text
+    assert prediction.expected > prediction.seconds
+    assert f"likely about {round(prediction.expected * 1e6)} us an entry: 1." in text
 
 
 def test_the_block_size_says_how_full_an_sm_may_get() -> None:
@@ -81,6 +83,16 @@ def test_the_block_size_says_how_full_an_sm_may_get() -> None:
     text = told(replace(report, findings=(replace(finding, others=trials),)))
     assert "occupancy not measured here; blocks of 256 threads fill 100 % of an SM" in text
     assert "up to 32 registers a thread" in text
+
+
+def test_what_mends_a_gpu_program_is_no_question_of_whether_a_gpu_pays() -> None:
+    report = with_gpu(Unavailable("compared as a whole script"))
+    finding = report.findings[0]
+    mended = replace(finding.others[0].candidate, rule="CP303", saves=0.5)
+    finding = replace(finding, others=(replace(finding.others[0], candidate=mended),))
+    report = replace(report, findings=(finding,))
+    assert outlooks(report) == ()
+    assert "Where a GPU may pay" not in told(report)
 
 
 def test_no_gain_is_said_so() -> None:
@@ -111,3 +123,4 @@ def test_as_json() -> None:
     assert entry["device"] == "NVIDIA H200" and entry["measured_seconds"] is None
     parts = entry["work_seconds"] + entry["launch_seconds"] + entry["copy_seconds"]
     assert entry["predicted_seconds"] == pytest.approx(parts)
+    assert entry["likely_seconds"] > entry["predicted_seconds"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from harness import region_for
@@ -9,7 +11,21 @@ from harness import region_for
 from gpuadvise.crossover.versions import Kind
 from gpuadvise.loopnest.ir import Nest
 from gpuadvise.roofline.ceilings import Roof
-from gpuadvise.roofline.predict import BUS, LAUNCH, launches_of, predict
+from gpuadvise.roofline.predict import (
+    ARRAY,
+    BUS,
+    CLOCK,
+    CYCLE,
+    ENTRY,
+    FILLED,
+    LAUNCH,
+    PER_CALL,
+    THREADS,
+    WAIT,
+    launches_of,
+    predict,
+    threads_of,
+)
 from gpuadvise.roofline.work import Work, work_of
 
 ROOF = Roof("one core", 10e9, {"float32": 80e9, "float64": 40e9}, {})
@@ -54,3 +70,47 @@ def test_a_time_loop_is_two_launches_a_step_and_one_copy_both_ways() -> None:
     assert found.copies == pytest.approx(work.bytes / BUS)
     assert found.seconds == pytest.approx(found.work + found.launches + found.copies)
     assert launches_of(nest_of(SUM, "f", np.ones(9), np.ones(9))[0]) == 1
+
+
+def test_the_estimate_of_a_compiled_loop_counts_cycles_and_caches() -> None:
+    nest, work = nest_of(SUM, "f", np.ones(1000), np.ones(1000))
+    one = predict(nest, work, Kind.NUMBA, ROOF).expected
+    # a product, a sum, two loads and a store for each element
+    assert one == pytest.approx(PER_CALL + max(1000 * 4.0 * CYCLE, 16_000 / 10e9 / 5.0))
+    cores = replace(ROOF, device="all 8 cores")
+    threads = predict(nest, work, Kind.PARALLEL, cores).expected
+    assert threads == pytest.approx(THREADS + max(1000 * 4.0 * CYCLE / 8, 16_000 / 10e9 / 5.0))
+
+
+def test_the_estimate_of_numpy_is_a_pass_for_each_operation_or_one_product() -> None:
+    nest, work = nest_of(SUM, "f", np.ones(1000), np.ones(1000))
+    passes = predict(nest, work, Kind.NUMPY, ROOF).expected
+    assert passes == pytest.approx(2 * (PER_CALL + 24_000 / 10e9 / 5.0))
+    product = predict(nest, Work(flops=4e9, bytes=8e3), Kind.NUMPY, ROOF, product=True)
+    assert product.expected == pytest.approx(PER_CALL + 0.1)
+    assert product.limit == "arithmetic"
+
+
+def test_the_estimate_for_a_gpu_adds_what_each_array_costs() -> None:
+    nest, work = nest_of(HEAT, "heat", np.ones(500), np.ones(500), 40)
+    found = predict(nest, work, Kind.CUDA, ROOF)
+    fixed = found.launches + found.copies + ENTRY + 2 * ARRAY
+    assert found.expected > fixed and found.expected > found.seconds
+    assert threads_of(nest) == 498
+
+
+def test_few_threads_cannot_hide_what_each_waits_for() -> None:
+    text = """\
+def f(a, b):
+    for i in range(len(a)):
+        total = 0.0
+        for j in range(len(b)):
+            total += b[j] / (b[j] + a[i])
+        a[i] = total
+"""
+    few, many = (
+        predict(*nest_of(text, "f", np.ones(n), np.ones(2000)), Kind.CUDA, ROOF) for n in (32, 3200)
+    )
+    least = 2000 * 6.0 * WAIT / CLOCK  # a division and more, one after the other
+    assert few.expected - few.work > least
+    assert many.expected < 3 * few.expected + many.work / FILLED

@@ -318,13 +318,18 @@ class CudaEmission(Emission):
         candidates = [*names.params.values(), *names.arguments.values()]
         candidates += [self.flag] if self.flag else []
         candidates += sorted(host_names(self.step) - set(candidates))
+        extents = {
+            names.params[path]: [(names.params[a], axis) for a, axis in scalar.equals]
+            for path, scalar in self.nest.scalars.items()
+            if path in names.params and all(a in names.params for a, _ in scalar.equals)
+        }
         found = []
         for launch in launches(self.step):
             name = self._free(f"_{self._owner()}_kernel")
             decorator = f"@{names.njit}(cache=True)"
             doc = self._doc(launch)
             zeroed = [f"{names.params[a]}[{', '.join(at)}]" for a, at in self.zeroed.items()]
-            found.append(kernel(name, launch, text, candidates, decorator, doc, zeroed))
+            found.append(kernel(name, launch, text, candidates, decorator, doc, zeroed, extents))
         return found
 
     def _doc(self, launch: Launch) -> str:

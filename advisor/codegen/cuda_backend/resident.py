@@ -24,6 +24,7 @@ from ..nb_values import Unsupported
 from .cover import is_covered, own_place
 from .emit import WHY, CudaEmission
 from .fate import follow, merged
+from .narrow import Narrow, narrowed
 from .plan import plan
 from .resident_text import ResidentText
 from .text import names_in
@@ -71,6 +72,14 @@ class _Resident(ResidentText):
             for name, fresh in self.fate.fresh.items()
             if self.needs_zeros(fresh)
         }
+        self.narrow = self._narrow()
+        self.cells = self._local("cells") if self.narrow else ""
+
+    def _narrow(self) -> Narrow | None:
+        """The arrays that may be int8 on the device."""
+        nests = [(self.emissions[id(r)].nest, names) for r, names in self._nests()]
+        found = narrowed(list(self.fate.entry), list(self.fate.fresh), nests)
+        return None if found is None or found.arrays & set(self.zeros) else found
 
     def _nests(self) -> Iterator[tuple[Region, dict[str, str]]]:
         for operation in self.operations:
@@ -157,18 +166,44 @@ class _Resident(ResidentText):
             why=WHY,
             change="the time loop launches CUDA kernels, by numba.cuda, and its arrays stay there",
             needs=frozenset({"numba", "cuda"}),
-            ledger=tuple(dict.fromkeys(self._ledger())),
+            ledger=_each_once(self._ledger()),
             exactness=max((one.exactness() for one in emissions), key=_LOOSER.index),
             differences=tuple(dict.fromkeys(d for one in emissions for d in one.what_differs())),
         )
 
     def _ledger(self) -> Iterator[Condition]:
-        for one in self.emissions.values():
-            yield from (*one.checks.ledger, *one._ledger(), *one.conditions())
+        for region, renamed in self._nests():
+            one = self.emissions[id(region)]
+            for condition in (*one.checks.ledger, *one._ledger(), *one.conditions()):
+                yield self._in_caller(condition, renamed)
         for test in self._own_tests():
             yield Condition(test, Basis.OBSERVED, guarded=True, test=test)
+        if self.narrow is not None:
+            low, high = self.narrow.low, self.narrow.high
+            text = f"whole numbers that start within {low} to {high} stay there: int8 holds them"
+            yield Condition(text, Basis.PROVED, "ranges of all expressions")
         text = "no step writes an array that the host still has"
         yield Condition(text, Basis.PROVED, f"lines {self.loop.lineno}-{self.loop.end_lineno}")
+
+    def _in_caller(self, condition: Condition, renamed: dict[str, str]) -> Condition:
+        """A condition on a step function's arrays, by the names that they have in the loop."""
+        if not condition.guarded:
+            return condition
+        test = condition.test or condition.text
+        try:
+            text = self._asked(test, renamed)[0]
+        except SyntaxError:  # in words: the emission names the test otherwise
+            return condition
+        if text == test:
+            return condition
+        return replace(condition, text=text if not condition.test else condition.text, test=text)
+
+    def _asked(self, test: str, renamed: dict[str, str]) -> tuple[str, bool]:
+        """A nest's test by the names of the launcher, and whether it needs what a step makes."""
+        text = _spelled(test, renamed)
+        names = names_in([text])
+        made = {name: self.device[name] for name in self.fate.fresh if name in names}
+        return _spelled(text, made), bool(made or names & self.time.steady)
 
     def _params(self) -> list[str]:
         """What the loop needs from its scope, and what it hands back."""
@@ -208,14 +243,20 @@ class _Resident(ResidentText):
         late: list[str] = []
         for region, renamed in self._nests():
             for test in self.emissions[id(region)].checks.tests:
-                text = _spelled(test, renamed)
-                names = names_in([text])
-                if names & self.changing:
+                if names_in([_spelled(test, renamed)]) & self.changing:
                     raise Unsupported(f"`{test}` would have to hold in every step")
-                made = {name: self.device[name] for name in self.fate.fresh if name in names}
-                steady = made or names & self.time.steady
-                (late if steady else early).append(_spelled(text, made))
+                text, steady = self._asked(test, renamed)
+                (late if steady else early).append(text)
         return list(dict.fromkeys([*early, *self._own_tests()])), list(dict.fromkeys(late))
+
+
+def _each_once(ledger: Iterator[Condition]) -> tuple[Condition, ...]:
+    """The conditions without those that ask what another one asks."""
+    found: dict[object, Condition] = {}
+    for condition in ledger:
+        asked = (condition.test or condition.text) if condition.guarded else condition
+        found.setdefault(asked, condition)
+    return tuple(found.values())
 
 
 def _spelled(test: str, names: dict[str, str]) -> str:

@@ -10,6 +10,7 @@ from ...model import Region, Source
 from .cover import is_covered
 from .emit import CudaEmission
 from .fate import Fate
+from .narrow import WIDE, Narrow
 from .text import Kernel, Launcher, Steps, configured, flag_asked, flag_made, names_in
 from .timeloop import Exchange, Fresh, Host, Keep, Kernels, Operation, TimeLoop, renamed_copy
 
@@ -37,6 +38,10 @@ class ResidentText:
     block: str
     changing: frozenset[str]
     """Scalars that differ from step to step."""
+    narrow: Narrow | None
+    """Arrays that may be int8 on the device."""
+    cells: str
+    """What their type is called."""
 
     @property
     def first(self) -> CudaEmission:
@@ -62,14 +67,40 @@ class ResidentText:
         fate = self.fate
         for flag in self._flags():
             body += flag_asked(flag, "None")
-        body += [f"{self.device[name]}.copy_to_host({name})" for name in fate.returned_in_place]
+        body += [self._into(name) for name in fate.returned_in_place]
         for name in returned:
             if (name in fate.rebound or name in fate.fresh) and name not in synced:
-                body.append(f"{name} = {self.device[name]}.copy_to_host()")
+                body.append(f"{name} = {self._fetched(name)}")
         comma = "," if len(returned) == 1 else ""
         body.append(f"return {', '.join(returned)}{comma}" if returned else "return True")
         head = f"def {run}({', '.join(params)}):"
         return "\n".join([head, *(LEVEL + line for line in body)]) + "\n"
+
+    def _is_narrow(self, name: str) -> bool:
+        return self.narrow is not None and name in self.narrow.arrays
+
+    def _fetched(self, name: str) -> str:
+        """A new array of the host with what is on the device."""
+        fetched = f"{self.device[name]}.copy_to_host()"
+        if not self._is_narrow(name):
+            return fetched
+        return f"{fetched}.astype({self.first.names.numpy}.{WIDE}, copy=False)"
+
+    def _into(self, name: str) -> str:
+        """The statement that brings an array back into the host's own."""
+        if self._is_narrow(name):
+            return f"{name}[...] = {self.device[name]}.copy_to_host()"
+        return f"{self.device[name]}.copy_to_host({name})"
+
+    def _cell_type(self) -> Iterator[str]:
+        """Which type whole numbers have on the device."""
+        if self.narrow is None:
+            return
+        numpy = self.first.names.numpy
+        test = self.narrow.test(list(self.fate.entry), "each")
+        low, high = self.narrow.low, self.narrow.high
+        yield f"# what is within {low} to {high} stays there: a byte holds it, of eight to be moved"
+        yield f"{self.cells} = {numpy}.int8 if {test} else {numpy}.{WIDE}"
 
     def _preface(self, tests: Sequence[str]) -> Iterator[str]:
         """Sizes, memory, copies to the device, and the tests that need them."""
@@ -82,13 +113,15 @@ class ResidentText:
             size = f"{1 + len(self.fate.fresh)} * " + (f"({size})" if " + " in size else size)
         yield f"if {size} > 0.9 * {self.cuda}.current_context().get_memory_info()[0]:"
         yield f"{LEVEL}return None  # does not fit"
+        yield from self._cell_type()
         for array in self.fate.entry:
-            yield f"{self.device[array]} = {self.cuda}.to_device({array})"
+            given = f"{array}.astype({self.cells}, copy=False)" if self._is_narrow(array) else array
+            yield f"{self.device[array]} = {self.cuda}.to_device({given})"
         for fresh in self.fate.fresh.values():
             yield from self._buffer(fresh)
         for flag in self._flags():
             yield flag_made(flag, self.cuda, self.first.names.numpy)
-        asked = list(dict.fromkeys([*tests, *self._types(), *self._alike()]))
+        asked = list(dict.fromkeys([*tests, *self._made_wide(), *self._types(), *self._alike()]))
         if asked:
             yield "if not ("
             yield from (f"{LEVEL}{'and ' if k else ''}{test}" for k, test in enumerate(asked))
@@ -102,10 +135,19 @@ class ResidentText:
         """Memory for an array that the step makes."""
         copy = self.device[fresh.name]
         like = fresh.copied if fresh.copied in self.fate.entry else ast.unparse(fresh.value)
+        if self._is_narrow(fresh.name):
+            yield f"{copy} = {self.cuda}.device_array({like}.shape, {self.cells})"
+            return
         if fresh.name in self.zeros:
             yield f"{self.zeros[fresh.name]} = {self.cuda}.to_device({like})"
             like = self.zeros[fresh.name]
         yield f"{copy} = {self.cuda}.device_array_like({like})"
+
+    def _made_wide(self) -> Iterator[str]:
+        """That the program's own arrays are as wide as those that it starts with."""
+        for name, fresh in self.fate.fresh.items():
+            if self._is_narrow(name) and fresh.copied is None:
+                yield f"{ast.unparse(fresh.value)}.dtype == {self.first.names.numpy}.{WIDE}"
 
     def _alike(self) -> Iterator[str]:
         """Arrays that change hands are of one shape and type."""
@@ -126,6 +168,9 @@ class ResidentText:
                 if made is None or made.copied is not None or name in paired:
                     continue
                 copy, dtype = self.device[name], array.element.dtype
+                if self._is_narrow(name):
+                    yield f"{copy}.ndim == {array.ndim}"
+                    continue
                 kind = f"{emission.names.numpy}.{dtype}{'_' if dtype == 'bool' else ''}"
                 yield f"{copy}.dtype == {kind} and {copy}.ndim == {array.ndim}"
 
@@ -245,15 +290,15 @@ class ResidentText:
                 synced.add(target)
                 yield f"{target} = {source}"
             elif target in fate.kept:
-                yield f"{target} = {device[target]}.copy_to_host()"
+                yield f"{target} = {self._fetched(target)}"
 
     def _keep(self, keep: Keep) -> Iterator[str]:
         """The host's copy of an array goes into its list."""
         if keep.copied:
-            yield f"{keep.holder}.append({self.device[keep.array]}.copy_to_host())"
+            yield f"{keep.holder}.append({self._fetched(keep.array)})"
             return
         if keep.array in self.fate.fresh:
-            yield f"{keep.array} = {self.device[keep.array]}.copy_to_host()"
+            yield f"{keep.array} = {self._fetched(keep.array)}"
         yield f"{keep.holder}.append({keep.array})"
 
     # ---------------------------------------------------------------- wrapper

@@ -132,10 +132,13 @@ def kernel(
     decorator: str,
     doc: str,
     zeroed: Sequence[str] = (),
+    extents_of: Mapping[str, Sequence[tuple[str, int]]] | None = None,
 ) -> Kernel:
     """The kernel of a launch; ``candidates``: names that may become its parameters.
 
-    ``zeroed``: elements, as text, that each thread sets to zero first.
+    ``zeroed``: elements, as text, that each thread sets to zero first. ``extents_of``: names that
+    are extents of arrays, with array and axis: a kernel reads them off an array that it has, since
+    each parameter costs the host two microseconds a launch.
     """
     cuda = decorator.removeprefix("@").partition(".jit")[0]
     fills = [f"{LEVEL}{element} = 0" for element in zeroed]
@@ -144,7 +147,13 @@ def kernel(
     used = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
     indices = {axis.index for axis in launch.axes}
     params = tuple(c for c in candidates if c in used and c not in indices)
-    head = [decorator, f"def {name}({', '.join(params)}):", f'{LEVEL}"""{doc}"""']
+    known = {
+        p: next((place for place in (extents_of or {}).get(p, ()) if place[0] in params), None)
+        for p in params
+    }
+    read = [f"{LEVEL}{p} = {a[0]}.shape[{a[1]}]" for p, a in known.items() if a is not None]
+    params = tuple(p for p in params if known[p] is None)
+    head = [decorator, f"def {name}({', '.join(params)}):", f'{LEVEL}"""{doc}"""', *read]
     extents = tuple(
         extent(*text.bounds(axis.loop), axis.loop.step) for axis in reversed(launch.axes)
     )

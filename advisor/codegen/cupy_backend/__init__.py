@@ -1,5 +1,6 @@
-"""CuPy text from NumPy array statements, with the arrays on the device over the whole loop."""
+"""NumPy's array statements, and products of matrices, as CuPy's."""
 
 from .back_end import arrays_on_gpu
+from .products import products_on_gpu
 
-__all__ = ["arrays_on_gpu"]
+__all__ = ["arrays_on_gpu", "products_on_gpu"]

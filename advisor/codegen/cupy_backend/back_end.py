@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from itertools import combinations
+from typing import TypeGuard
 
 from ...layout import LEVEL, reindent, replace_statement
 from ...loopnest.liveness import live_after
+from ...loopnest.scope import stored_names
 from ...model import Basis, Condition, Edit, Match, Refusal, Region
 from ...names import import_edit
 from .. import ast_tools as tools
@@ -16,9 +18,11 @@ from ..bf_inline import CannotInline, Inliner
 from ..bf_plan import are_arrays, flow_of, may_look, nobody_looks, shapes_alike
 from ..bf_text import header
 from ..bf_values import Array, Scalar, dotted, value_of
+from ..nb_text import functions_block, top_level_statement
 from ..nb_values import Unsupported
 from ..wrapped import extents
 from .expressions import Expressions
+from .fused import Fuser
 from .statements import Statements
 
 FEWEST = 20_000
@@ -72,6 +76,10 @@ def _is_about_arrays(region: Region) -> bool:
     return False
 
 
+def _is_bound(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and _stored(node)
+
+
 def _stored(node: ast.Name) -> bool:
     return isinstance(node.ctx, ast.Store)
 
@@ -93,7 +101,25 @@ class _Resident:
         arrays = self._arrays()
         device = {name: self.inliner.name("gpu_" + name.replace(".", "_")) for name in arrays}
         self.expressions = Expressions(region, self.cupy, frozenset(arrays), device)
-        self.text = Statements(self.source, flow, self.expressions, self.inliner.name)
+        self.fuser = Fuser(
+            self.expressions,
+            self.body,
+            self._passing(),
+            lambda: self.inliner.name(f"_{self._owner()}_cells"),
+        )
+        self.text = Statements(self.source, flow, self.expressions, self.inliner.name, self.fuser)
+
+    def _owner(self) -> str:
+        function = self.region.function
+        return function.name.strip("_") if function is not None else "loop"
+
+    def _passing(self) -> frozenset[str]:
+        """Names that each pass binds anew, and that nothing reads outside the loop."""
+        after = live_after(self.source, self.region.function, self.loop) or frozenset()
+        bound = {n.id for s in self.body for n in ast.walk(s) if _is_bound(n)}
+        if self.region.function is None:  # a module's names are anybody's
+            after |= stored_names(self.source.tree)
+        return frozenset(bound - after - set(self.flow.entry))
 
     def _arrays(self) -> list[str]:
         """Names that stand for an array somewhere in the loop."""
@@ -136,6 +162,10 @@ class _Resident:
             *reindent(self.source, self.loop, 1).split("\n"),
         ]
         edits: tuple[Edit, ...] = (replace_statement(self.source, self.loop, text),)
+        if self.fuser.kernels:
+            top = top_level_statement(self.source, self.loop)
+            offset, block = functions_block(self.source, top, self.fuser.kernels)
+            edits = (Edit(offset, offset, block), *edits)
         return Match(
             edits=edits if self.edit is None else (self.edit, *edits),
             why=WHY,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ...layout import LEVEL
 from ...model import Source
+from .. import rolls
 from ..bf_flow import Flow
 from ..bf_halo import halos
 from ..bf_text import header
@@ -16,6 +17,7 @@ from ..nb_values import Unsupported
 from ..numpy_backend.layout import wrapped
 from ..wrapped import Border, wrap_border
 from .expressions import Expressions, OnDevice
+from .fused import Fuser, Piece
 
 
 @dataclass
@@ -27,6 +29,7 @@ class Statements:
     expressions: Expressions
     name: Callable[[str], str]
     """A name that nothing in the file has."""
+    fuser: Fuser
     rebound: dict[str, None] = field(default_factory=dict)
     """Names that the loop binds to arrays."""
     written: dict[str, None] = field(default_factory=dict)
@@ -40,22 +43,24 @@ class Statements:
 
     def block(self, statements: Sequence[ast.stmt], depth: int) -> list[str]:
         """The statements as lines, ``depth`` levels of four spaces to the right."""
-        lines: list[str] = []
+        pieces: list[Piece] = []
         for statement in statements:
             env = self.flow.before.get(id(statement))
             if env is None:
                 raise Unsupported("a statement of the loop is never reached", statement.lineno)
-            lines += self._statement(statement, env, depth)
-        return lines
+            border: list[str] = []
+            if isinstance(statement, ast.Assign | ast.AugAssign):
+                border = self._bordered(statement.value, env, depth)
+            lines = self._statement(statement, env, depth)
+            pieces.append(Piece(statement, env, border, lines))
+        return self.fuser.lines(pieces, LEVEL * depth)
 
     def _statement(self, statement: ast.stmt, env: Env, depth: int) -> list[str]:
         match statement:
             case ast.Assign(targets=[target], value=value):
-                lines = self._bordered(value, env, depth)
-                return [*lines, *self._lines(self._assigned(target, value, env), depth)]
-            case ast.AugAssign(value=value):
-                lines = self._bordered(value, env, depth)
-                return [*lines, *self._lines(self._augmented(statement, env), depth)]
+                return self._lines(self._assigned(target, value, env), depth)
+            case ast.AugAssign():
+                return self._lines(self._augmented(statement, env), depth)
             case ast.Expr(value=ast.Constant()):
                 return []
             case ast.Expr(value=value):
@@ -129,7 +134,7 @@ class Statements:
                 return self._exchanged(targets, values, env)
             case ast.Subscript(), _:
                 part = self._target(target, env)
-                return ast.Assign([part.node], self._stored(value, env))
+                return ast.Assign([part.node], self._stored(value, env, _apart(target, value)))
         name = dotted(target)
         if name is None:
             raise Unsupported(f"`{ast.unparse(target)}` is assigned", target.lineno)
@@ -196,12 +201,15 @@ class Statements:
         self.written[name] = None
         return part
 
-    def _stored(self, value: ast.expr, env: Env) -> ast.expr:
-        """What is stored into an array; parts of arrays are copied, as they may overlap it."""
+    def _stored(self, value: ast.expr, env: Env, apart: bool = False) -> ast.expr:
+        """What is stored into an array; parts of arrays are copied, as they may overlap it.
+
+        ``apart``: it is known that they do not.
+        """
         new = self.expressions.on_device(value, env)
         if new is None:
             return value
-        if not new.view:
+        if not new.view or apart:
             return new.node
         return ast.Call(ast.Attribute(new.node, "copy", ast.Load()), [], [])
 
@@ -243,6 +251,26 @@ class Statements:
             case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):
                 array = OnDevice(inner, array.shape, array.dtype)
         return ast.Call(ast.Attribute(array.node, "get", ast.Load()), [], [])
+
+
+def _apart(target: ast.expr, value: ast.expr) -> bool:
+    """Whether two parts of one array have no element in common: ``u[0]`` and ``u[1]``."""
+    match target, value:
+        case ast.Subscript(value=one), ast.Subscript(value=other):
+            if dotted(one) is None or dotted(one) != dotted(other):
+                return False
+            pairs = zip(_indices(target), _indices(value), strict=False)
+            numbers = [(rolls.integer(a), rolls.integer(b)) for a, b in pairs]
+            # u[0] and u[-1] are one row where there is one
+            return any(
+                a is not None and b is not None and a != b and (a < 0) == (b < 0)
+                for a, b in numbers
+            )
+    return False
+
+
+def _indices(node: ast.Subscript) -> list[ast.expr]:
+    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def _bare(target: ast.expr) -> str:

@@ -17,6 +17,7 @@ from gpuadvise.codegen.cuda_backend import nest_on_gpu
 from gpuadvise.codegen.cuda_backend.resident import resident
 from gpuadvise.model import Match, Refusal, Region
 from gpuadvise.patch import apply_edits
+from gpuadvise.verify.claims import broken_step
 
 Outcome = list[tuple[str | None, int]]
 
@@ -30,7 +31,9 @@ def rewritten(program: Program) -> str:
         for make in (nest_on_gpu, resident_or_reason):
             made = make(region)
             if isinstance(made, Match):
-                return apply_edits(region.source, made.edits).decode()
+                text = apply_edits(region.source, made.edits)
+                assert broken_step(region.source, text, made) is None
+                return text.decode()
             why.append(made.reason)
     raise AssertionError(f"{program.name}: {why}")
 
