@@ -111,17 +111,23 @@ Case = Rewrites | Spots | Ignores
 
 
 def rule(
-    *, needs: Iterable[str] = (), cases: tuple[Case, ...], row_calls: bool = False
+    *,
+    needs: Iterable[str] = (),
+    cases: tuple[Case, ...],
+    row_calls: bool = False,
+    several: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Mark the one rule function of a file. Code and name come from the file's name.
 
     ``needs``: packages every match of the rule imports (``{"numba"}``); the engine skips the rule
     where the user does not allow them. ``row_calls``: the rule looks at statements that go over
-    rows inside pandas, too (``df.apply(f, axis=1)``), see ``rowcalls``.
+    rows inside pandas, too (``df.apply(f, axis=1)``), see ``rowcalls``. ``several``: it rewrites
+    all loops in ``region.beside`` at once, and is asked about nothing else.
     """
 
     def mark(function: RuleFunction) -> RuleFunction:
-        function.__gpuadvise_rule__ = (frozenset(needs), cases, row_calls)  # type: ignore[attr-defined]
+        marks = (frozenset(needs), cases, row_calls, several)
+        function.__gpuadvise_rule__ = marks  # type: ignore[attr-defined]
         return function
 
     return mark

@@ -57,7 +57,7 @@ def match_rules(
     advice: dict[tuple[object, ...], Advice] = {}
     for chain in chains:
         # Asked for here: loading all rules takes a while, and there may be no time for any chain.
-        known = [rule for rule in rules() if rule.needs <= options.allow]
+        known = [rule for rule in rules() if _allowed(rule.needs, options.allow)]
         for refusal in _not_expressed(chain):
             refused.setdefault((refusal.region.site, None), refusal)
         for rule in known:
@@ -76,6 +76,11 @@ def match_rules(
     return Tried(tuple(numbered), tuple(refused.values()), tuple(costly))
 
 
+def _allowed(needs: frozenset[str], allow: frozenset[str]) -> bool:
+    """Whether packages may be used: who allows numba.cuda alone need not allow numba on the CPU."""
+    return needs <= (allow | {"numba"} if "cuda" in needs else allow)
+
+
 def _not_expressed(chain: tuple[Region, ...]) -> Iterator[Refused]:
     """The reason why a loop is beyond the engine, where that is so for all loops of the chain.
 
@@ -90,20 +95,34 @@ def _not_expressed(chain: tuple[Region, ...]) -> Iterator[Refused]:
 def _ask(
     rule: Rule, chain: tuple[Region, ...], options: Options, raising: Refusal | None
 ) -> Iterator[Candidate | Refused | Advice]:
-    for region in chain:
-        if region.function is None and region.site.qualname != "<module>":
-            continue  # a coroutine: no rule can know what runs at its awaits
+    for region in _regions_for(rule, chain):
         answer = _answer(rule, region)
         if isinstance(answer, tuple):
             yield from _mistakes(rule, region, answer, options)
             continue
         if isinstance(answer, Match) and answer.needs & _NUMERIC:
-            answer = raising or identity_objection(region) or answer
-        if isinstance(answer, Match) and answer.needs <= options.allow:
+            answer = raising or _identity(rule, region) or answer
+        if isinstance(answer, Match) and _allowed(answer.needs, options.allow):
             yield Candidate("", rule.code, region, answer)
             return
         if isinstance(answer, Refusal):
             yield Refused(region, rule.code, answer)
+
+
+def _regions_for(rule: Rule, chain: tuple[Region, ...]) -> Iterator[Region]:
+    """What a rule is asked about: loop by loop, or loops that stand one after the other."""
+    for region in chain:
+        if region.function is None and region.site.qualname != "<module>":
+            continue  # a coroutine: no rule can know what runs at its awaits
+        if not rule.several:
+            yield region
+        elif region.beside:
+            yield region.together
+
+
+def _identity(rule: Rule, region: Region) -> Refusal | None:
+    loops = region.beside if rule.several else (region,)
+    return next((found for one in loops if (found := identity_objection(one))), None)
 
 
 def _mistakes(
@@ -113,14 +132,23 @@ def _mistakes(
     for mistake in mistakes:
         match = mistake.match
         # What was not measured has no GPU here to be tried on.
-        if match is None or not mistake.measured or not match.needs <= options.allow:
+        if match is None or not mistake.measured or not _allowed(match.needs, options.allow):
             yield Advice(region, rule.code, mistake)
         elif not _may_be_tried(region, match):
             yield Advice(region, rule.code, replace(mistake, match=None))
+        elif not (match.safe or options.unsafe):
+            yield Advice(region, rule.code, _told(mistake, match))
         else:
             why = f"{mistake.what}: {mistake.evidence}"
             found = replace(counted(match, region), why=why)
             yield Candidate("", rule.code, region, found, saves=mistake.cost or 0.0)
+
+
+def _told(mistake: Mistake, match: Match) -> Mistake:
+    """A mistake whose rewrite rests on something that only the user can allow."""
+    conditions = " and ".join(c.text for c in match.unproved)
+    remedy = f"{mistake.remedy}; tried under --unsafe only: it is right if {conditions}"
+    return replace(mistake, match=None, remedy=remedy)
 
 
 def still_there(advice: Iterable[Advice], findings: Iterable[Finding]) -> tuple[Advice, ...]:

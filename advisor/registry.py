@@ -52,6 +52,8 @@ class Rule:
     cases: tuple[Case, ...]
     row_calls: bool
     """Looks at ``df.apply(f, axis=1)``, too, which is no loop by its text."""
+    several: bool
+    """Rewrites loops that stand one after the other, and no single ones."""
     path: Path
 
     @property
@@ -96,7 +98,7 @@ def read_rule(module: ModuleType) -> Rule:
     matched = FILE_NAME.fullmatch(path.stem)
     if matched is None:
         raise RuleError(f"{path}:1: a rule file is called like np201_loops_to_numpy.py")
-    function, (needs, cases, row_calls) = _rule_function(module, path)
+    function, (needs, cases, row_calls, several) = _rule_function(module, path)
     _check_cases(cases, module, path)
     summary, slow, differ = _docstring_parts(module.__doc__ or "", path)
     return Rule(
@@ -109,13 +111,14 @@ def read_rule(module: ModuleType) -> Rule:
         function=function,
         cases=cases,
         row_calls=row_calls,
+        several=several,
         path=path,
     )
 
 
 def _rule_function(
     module: ModuleType, path: Path
-) -> tuple[RuleFunction, tuple[frozenset[str], tuple[Case, ...], bool]]:
+) -> tuple[RuleFunction, tuple[frozenset[str], tuple[Case, ...], bool, bool]]:
     marked = [
         value
         for value in vars(module).values()

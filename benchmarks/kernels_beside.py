@@ -32,8 +32,8 @@ from kernels_table import TOLERATED
 
 from gpuadvise.targets.kernels import KINDS, POLYBENCH, Kernel, kernels
 
-NUMPY = ("NP201", "NP202", "NP202 or NP201")
-COMPILED = ("NB401", "NB403", "NB403 or NB401", "NP202 or NB403 or NB401")
+NUMPY = ("NP201", "NP202", "NP203", "NP202 or NP201")
+COMPILED = ("NB401", "NB403", "NB405", "NB403 or NB401", "NP202 or NB403 or NB401")
 BY_HAND = "by hand"
 FEWEST = 3
 """Calls of each form after the first."""

@@ -32,7 +32,7 @@ OBSERVED = 32
 """Size at which the loops are observed: NP201 leaves shorter arrays alone."""
 BIG = {1: 4000, 2: 120, 3: 48, 4: 20}
 """Size at which original and rewrite run, by the depth of the deepest nest: below half a second."""
-RUN = ("NP201", "NP202", "NB401", "NB403")
+RUN = ("NP201", "NP202", "NP203", "NB401", "NB403", "NB405")
 """Rules whose rewrites are executed; the others are only asked."""
 TOGETHER = {
     "NB403 or NB401": ("NB403", "NB401"),

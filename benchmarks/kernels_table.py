@@ -17,8 +17,8 @@ from gpuadvise.model import NotFaster, Report, Verified
 from gpuadvise.targets.kernels import Kernel
 
 HAND = ("numpy", "njit", "prange")
-COMPILED = ("NB401", "NB403", "NB403 or NB401")
-NUMPY = ("NP201", "NP202", "NP202 or NP201")
+COMPILED = ("NB401", "NB403", "NB405", "NB403 or NB401")
+NUMPY = ("NP201", "NP202", "NP203", "NP202 or NP201")
 """What needs no more than NumPy."""
 TOLERATED = 1e-9
 """Relative difference from the loops above which a form counts as wrong: a sum in another order

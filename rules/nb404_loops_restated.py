@@ -73,6 +73,66 @@ def components(graph, n):
         function="components",
         contains=("graph_start = [0]",),
     ),
+    Rewrites(
+        before="""\
+import numpy as np
+
+
+def rates(state):
+    x, y = state
+    return np.array([y, 0.5 * (1 - x * x) * y - x])
+
+
+def path(state, dt, steps):
+    for _ in range(steps):
+        half = state + 0.5 * dt * rates(state)
+        state = state + dt * rates(half)
+    return state
+""",
+        inputs="args = (rng.random(2), 0.01, 40)",
+        function="path",
+        contains=("state = np.array([state_0, state_1])", "component by component"),
+    ),
+    Rewrites(
+        before="""\
+def medians(values, half):
+    found = []
+    for i in range(half, len(values) - half):
+        found.append(sorted(values[i - half : i + half + 1])[half])
+    return found
+""",
+        inputs="args = (rng.random(40).tolist(), 2)",
+        function="medians",
+        contains=("NaN: compiled code leaves it alone",),
+    ),
+    Ignores(
+        before="""\
+import numpy as np
+
+
+def path(state, steps):
+    seen = []
+    for _ in range(steps):
+        state = state + 0.5 * np.array([state[1], -state[0]])
+        seen.append(state)
+    return seen
+""",
+        because="a list of arrays leaves the loop, and compiled code has numbers only",
+        inputs="args = (rng.random(2), 20)",
+        function="path",
+    ),
+    Ignores(
+        before="""\
+def largest(values, width):
+    found = []
+    for i in range(len(values) - width):
+        found.append(sorted(values[i : i + width], reverse=True)[0])
+    return found
+""",
+        because="equal values come in their old order, which insertion does not keep backwards",
+        inputs="args = (rng.random(40).tolist(), 3)",
+        function="largest",
+    ),
     Ignores(
         before="""\
 def first_line(lines):

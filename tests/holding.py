@@ -14,8 +14,9 @@ from textwrap import dedent
 import pytest
 
 from gpuadvise.model import Exactness
+from gpuadvise.verify.one_trial import StateResult
 from gpuadvise.verify.server import StateServer
-from gpuadvise.verify.states import HeldState, StateResult
+from gpuadvise.verify.states import HeldState
 
 DRIVER = Path(__file__).parent / "verify" / "hold_driver.py"
 

@@ -33,8 +33,9 @@ def chain(state: str = "") -> tuple[Region, ...]:
 def test_a_program_that_makes_exceptions_of_warnings_is_left_alone() -> None:
     """At a zero the loop has written what is in front of it; the array statement, nothing."""
     quiet, raising = chain('np.seterr(all="ignore")'), chain('np.seterr(all="raise")')
-    assert match_rules([quiet], Options(), [quiet[0].source]).candidates
-    tried = match_rules([raising], Options(), [raising[0].source])
+    on_cpu = Options(allow=frozenset({"numpy", "numba"}))
+    assert match_rules([quiet], on_cpu, [quiet[0].source]).candidates
+    tried = match_rules([raising], on_cpu, [raising[0].source])
     assert not tried.candidates
     assert {(r.refusal.line, "exceptions" in r.refusal.reason) for r in tried.refused} == {
         (2, True)
@@ -71,3 +72,25 @@ def test_observed_conditions_say_at_how_many_entries_they_were_seen() -> None:
     (found,) = match_rules([(region,)], Options(allow=frozenset({"numpy"})), []).candidates[:1]
     observed = [c for c in found.match.ledger if c.basis is Basis.OBSERVED]
     assert observed and all((c.seen, c.entries) == (7, 90) for c in observed)
+
+
+DISTANCES = """\
+import math
+
+
+def f(x, out):
+    for i in range(len(x)):
+        total = 0.0
+        for j in range(len(x)):
+            total += math.sqrt(abs(x[i] - x[j]))
+        out[i] = total
+"""
+
+
+@pytest.mark.parametrize("allow", [{"cuda"}, {"numba"}, {"numba", "cuda"}, {"numpy"}])
+def test_numba_on_the_gpu_may_be_allowed_alone(allow: set[str]) -> None:
+    loops = chain_for(DISTANCES, "f", (np.ones(40), np.ones(40)))
+    tried = match_rules([loops], Options(allow=frozenset(allow)))
+    found = {candidate.rule for candidate in tried.candidates}
+    assert ("NC410" in found) == ("cuda" in allow)
+    assert ("NB401" in found) == ("numba" in allow)

@@ -357,3 +357,23 @@ def _gap_after(source: Source, statement: ast.stmt) -> list[str]:
 def first_refusal(checks: Iterable[Callable[[], Refusal | None]]) -> Refusal | None:
     """The first guard that objects."""
     return next((refusal for check in checks if (refusal := check()) is not None), None)
+
+
+def is_set_once(source: Source, attr: str) -> bool:
+    """No object gets another value for the attribute once it is made, as far as the text tells."""
+    making = {
+        id(part)
+        for node in source.nodes
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+        for part in ast.walk(node)
+    }
+    for node in source.nodes:
+        match node:
+            case ast.Attribute(attr=found, ctx=ast.Store() | ast.Del()) if found == attr:
+                if id(node) not in making:
+                    return False
+            case ast.Name(id="setattr" | "delattr" | "vars") | ast.Attribute(attr="__dict__"):
+                return False
+            case _:
+                pass
+    return True

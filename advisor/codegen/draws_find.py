@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ..loopnest.typing_rules import MODULE_CONSTANTS
 from ..model import Refusal, Region, Source, ValueInfo
@@ -367,14 +367,13 @@ def trips_text(region: Region, loop: ast.For) -> str:
 
     ``range(n)`` and ``range(1, n)`` of what the region does not change.
     """
+    fixed = partial(is_fixed_size, loop=region.loop, source=region.source)
     match loop.iter:
-        case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]) if is_fixed_size(
-            stop, region.loop
-        ):
+        case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]) if fixed(stop):
             return region.source.text(stop)
-        case ast.Call(func=ast.Name(id="range"), args=[start, stop], keywords=[]) if is_fixed_size(
-            start, region.loop
-        ) and is_fixed_size(stop, region.loop):
+        case ast.Call(func=ast.Name(id="range"), args=[start, stop], keywords=[]) if fixed(
+            start
+        ) and fixed(stop):
             low, high = region.source.text(start), region.source.text(stop)
             simple = low.isidentifier() or low.isdigit()
             return high if low == "0" else f"{high} - {low if simple else f'({low})'}"
@@ -388,8 +387,8 @@ def _stored(loop: ast.AST) -> frozenset[str]:
     return frozenset(names)
 
 
-def is_fixed_size(expr: ast.expr, loop: ast.AST) -> bool:
-    """Integer arithmetic on names and sizes that the loop does not change."""
+def is_fixed_size(expr: ast.expr, loop: ast.AST, source: Source) -> bool:
+    """Integer arithmetic on names, sizes and attributes that the loop does not change."""
     match expr:
         case ast.Constant(value=int()):
             return True
@@ -399,8 +398,10 @@ def is_fixed_size(expr: ast.expr, loop: ast.AST) -> bool:
             return _keeps_length(loop, name)
         case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape")):
             return isinstance(expr.slice, ast.Constant) and _keeps_length(loop, name)
+        case ast.Attribute(value=ast.Name(id=name), attr=attr):
+            return name not in _stored(loop) and tools.is_set_once(source, attr)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
-            return is_fixed_size(left, loop) and is_fixed_size(right, loop)
+            return is_fixed_size(left, loop, source) and is_fixed_size(right, loop, source)
     return False
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from ..loopnest.scope import dotted
 from ..model import Region
 from . import ast_tools as tools
 from .draws_find import GENERATOR, LEGACY, Draw, Stop
@@ -78,8 +79,8 @@ def _type_tests(region: Region, expr: ast.expr, stream: Stream, np: str) -> list
     values = region.observation.values if region.observation else {}
     tests = []
     for name in _variables(expr):
-        seen = values.get(name)
-        if seen is not None and seen.kind == "module":
+        seen, owner = values.get(name), values.get(name.partition(".")[0])
+        if owner is not None and owner.kind == "module":
             continue  # np.pi
         if seen is not None and seen.kind in ("int", "float"):
             tests.append(f"type({name}) is {seen.kind}")
@@ -93,8 +94,8 @@ def _type_tests(region: Region, expr: ast.expr, stream: Stream, np: str) -> list
 
 def _variables(expr: ast.AST) -> list[str]:
     """The numbers that an expression reads, without what it only measures."""
-    if isinstance(expr, ast.Name):
-        return [expr.id]
+    if isinstance(expr, ast.Name | ast.Attribute) and (path := dotted(expr)) is not None:
+        return [path]
     if isinstance(expr, ast.Call | ast.Subscript):
         return []
     return [name for child in ast.iter_child_nodes(expr) for name in _variables(child)]

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..loopnest.liveness import live_after
 from ..loopnest.provenance import Provenance
 from ..model import Region
 from . import ast_tools as tools
@@ -67,6 +68,12 @@ def made_table(region: Region, name: str) -> MadeTable | None:
     if None in stored or (_seen_inside(region.function, name) and _calls(region, found.between)):
         return None
     return MadeTable("row" in stored, "column" in stored)
+
+
+def dead_after(region: Region, name: str) -> bool:
+    """Whether nobody reads a list that the function made itself, behind the region's loop."""
+    live = live_after(region.source, region.function, region.loop)
+    return live is not None and name not in live
 
 
 def _seen_inside(function: ast.FunctionDef, name: str) -> bool:

@@ -84,8 +84,9 @@ def _analysed(region: Region) -> Analysed:
         replace(with_ranges, int_bits=tight.int_bits, list_bits=tight_bits, content=2**tight_bits),
     ]
     looking = [
-        replace(base, checked=n, content=2**n, list_bits=m)
+        replace(base, checked=n, content=2**n, list_bits=m, roomy=roomy)
         for n in BITS
+        for roomy in (True, False)
         for m in dict.fromkeys((max(min(n, 40), seen_bits), 22, 15, max(8, seen_bits)))
         if seen_bits <= m <= n
     ]

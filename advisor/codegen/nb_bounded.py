@@ -24,18 +24,25 @@ KEY = "bounded"
 
 
 def bounded(
-    state: State, value: Num, source: ast.expr | None, augmented: ast.expr | None, helper: bool
+    state: State,
+    value: Num,
+    source: ast.expr | None,
+    augmented: ast.expr | None,
+    helper: bool,
+    variable: bool = False,
 ) -> Num:
     """A value about to be stored, within the range; a look at it where it may be outside.
 
     ``source``: the expression that gives it; ``augmented``: the target of ``x += e``; neither: it
-    comes from something without text, such as ``for i in range(n)``, and keeps its range. Raises
-    Outgrown where it cannot be looked at.
+    comes from something without text, such as ``for i in range(n)``, and keeps its range.
+    ``variable``: it is no element of a list. ``best = max(best, t[i][k] + t[k][j])`` twice as large
+    as any element needs no look before it is stored. Raises Outgrown where it cannot be looked at.
     """
     bits = state.assumption.checked
     limit = 2**bits
     node = source if augmented is None else augmented
-    if not bits or node is None or value.types != {PY_INT} or value.within(-limit, limit):
+    free = 2 * limit if variable and state.assumption.roomy else limit
+    if not bits or node is None or value.types != {PY_INT} or value.within(-free, free):
         return value
     if state.recording:
         if augmented is not None and helper:
@@ -47,8 +54,10 @@ def bounded(
             state.wrap(node, f"\0fn.{KEY}(")
         else:
             state.bounds[(node.lineno, node.col_offset)] = augmented
-    low = -limit if value.low is None else max(value.low, -limit)
-    high = limit if value.high is None else min(value.high, limit)
+    # To `free`, though the look is stricter: a larger value must not get a smaller range, or the
+    # ranges at the head of a loop would not stand still.
+    low = -free if value.low is None else max(value.low, -free)
+    high = free if value.high is None else min(value.high, free)
     return replace(value, low=min(low, high), high=max(low, high))
 
 

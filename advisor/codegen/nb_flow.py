@@ -126,7 +126,8 @@ class Flow(Growth):
 
     def _bounded(self, target: ast.expr, value: Num, node: ast.AST, source: ast.expr | None) -> Num:
         augmented = target if isinstance(node, ast.AugAssign) else None
-        return bounded(self.state, value, source, augmented, self.scope.helper)
+        variable = isinstance(target, ast.Name)
+        return bounded(self.state, value, source, augmented, self.scope.helper, variable)
 
     def _bind_name(self, target: ast.Name | ast.Attribute, value: Value, node: ast.AST) -> None:
         path = dotted(target)

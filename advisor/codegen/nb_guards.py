@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 
 from ..loopnest.affine import Affine, extent_of
 from ..loopnest.ir import CHAR, PY_BOOL, PY_FLOAT, PY_INT, Nest, Scalar
 from ..loopnest.text import LAST_ASCII, STRINGS
 from ..model import Basis, Condition, Region
-from .made_lists import MadeTable, made_table
+from .made_lists import MadeTable, dead_after, made_table
 from .nb_analyse import Analysed
 from .nb_chars import room_of, strings_grown
 from .nb_growth import unread_lists
-from .nb_lists import BY_DEPTH, different, write_back
+from .nb_lists import BY_DEPTH, TABLE, different, helper_for, write_back
 from .nb_scope import literal_of, observed, proved_size, rounded_range
 from .nb_text import Names, with_params
 from .nb_values import Num, Unsupported, View, compiled
@@ -168,34 +169,26 @@ def _lists(
     for path, view in lists.items():
         param = names.params[path]
         info = observed(region, path)
-        if view.ndim not in BY_DEPTH:
-            raise Unsupported(
-                f"{path} is nested {view.ndim} deep; lists in {len(BY_DEPTH)} levels go"
-            )
-        if info.kind == "tuple" and view.ndim > 1:
-            raise Unsupported(f"{path} is a tuple of tuples or lists")
-        if info.kind == "tuple" and path in written:
-            raise Unsupported(f"{path} is a tuple and is written")
+        changed = path in written or path in found.state.grown
+        helper = helper_for(path, info, view.ndim, changed)
         dtype = "bool" if view.element == PY_BOOL else compiled(view.element)
         if dtype not in ("bool", "int64", "float64"):
             raise Unsupported(f"{path} holds {view.element} numbers")
-        helper = BY_DEPTH[view.ndim]
         result.numpy = True
         kind = type_name(view.element, names.numpy)
         array = free_local(f"{param}_array", found, names)
         suffix = "_" if dtype == "bool" else ""
         result.arguments[param] = array
-        if path in written:
-            result.after += write_back(
-                param, array, view.ndim, lambda wanted: free_local(wanted, found, names)
-            )
+        if path in written and not (path in made and dead_after(region, path)):
+            free, long = partial(free_local, found=found, names=names), (info.max_shape or (0,))[-1]
+            result.after += write_back(param, array, view.ndim, free, long)
         if path in made:
             _made_table(result, found, made[path], param, array, f"{dtype}{suffix}", names)
             continue
         result.helpers.add(helper)
         container = f", {info.kind}" if view.ndim == 1 and info.kind == "tuple" else ""
         function = names.functions[helper]
-        what = info.kind + " of lists" * (view.ndim - 1)
+        what = info.kind + (" of tuples" if helper == TABLE else " of lists" * (view.ndim - 1))
         result.ask(
             f"{function}({param}, {kind}{container})",
             f"{path} is a {what} that holds exactly {kind}s",

@@ -262,13 +262,13 @@ def method_tests(state: State) -> list[str]:
         if not dot:
             continue
         classes = [c for c in tree.body if isinstance(c, ast.ClassDef) and function in c.body]
-        if len(classes) != 1 or _may_be_replaced(tree, classes[0], name):
+        if len(classes) != 1 or may_be_replaced(tree, classes[0], name):
             raise Unsupported(f"{key}() may be replaced while the program runs", function.lineno)
         tests.setdefault(f"type({owner}) is {classes[0].name}")
     return list(tests)
 
 
-def _may_be_replaced(tree: ast.Module, owner: ast.ClassDef, name: str) -> bool:
+def may_be_replaced(tree: ast.Module, owner: ast.ClassDef, name: str) -> bool:
     """Whether the file assigns the method or its class, or attributes by computed names."""
     for node in ast.walk(tree):
         match node:

@@ -101,7 +101,7 @@ class Loops(Paths):
     ) -> Snapshot:
         current, wider = start, False
         steps = self._thresholds(node)
-        for round_ in range(8):
+        for round_ in range(12):
             self.restore(current)
             ends, _ = self._pass(node, head)
             stripped = [self.stripped(s, assigned) for s in ends]
@@ -162,7 +162,8 @@ class Loops(Paths):
         """The first place at or above an end that still grows where it may stand still."""
         bits = self.state.assumption.checked
         # where stores are looked at, that is the largest number that is stored
-        places = (*steps, 2**bits) if bits else steps
+        largest = 2 ** (bits + 1) if self.state.assumption.roomy else 2**bits
+        places = (*steps, 2**bits, largest) if bits else steps
         return None if end is None else next((s for s in places if s >= end), None)
 
     def _bounded_counters(

@@ -49,6 +49,8 @@ class Assumption:
     """Every ``for`` loop runs at least once."""
     checked: int = 0
     """Python ints that are stored lie in ``[-2**bits, 2**bits]``; the loop looks. 0: unused."""
+    roomy: bool = False
+    """Variables may hold twice as much without a look; elements of lists may not."""
 
 
 @dataclass

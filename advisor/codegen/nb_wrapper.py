@@ -11,8 +11,9 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..loopnest.definite import bound_before
 from ..loopnest.ir import CHAR, Nest
-from ..loopnest.scope import declared, own_nodes
+from ..loopnest.scope import declared, local_names, own_nodes
 from ..model import Region, Source
 from .nb_bounded import KEY as BOUNDED
 from .nb_chars import strings_grown
@@ -61,6 +62,7 @@ class Wrapper(Results):
         owners = method_owners(self.state)
         # self.total += 1 / v: whoever catches the exception finds what was added until then
         owners += [p.partition(".")[0] for p in self.found.live_out if "." in p]
+        owners += self._read_by_own_loop(names)
         return [o for o in dict.fromkeys(owners) if o not in names.params]
 
     def _handed_back(self) -> list[str]:
@@ -198,6 +200,8 @@ class Wrapper(Results):
 
     def _fallback(self, kernel: Signature, names: Names) -> list[str]:
         """The original loop, two levels deep."""
+        if self.region.in_python:
+            return self._own_loop(kernel, names)
         state = self.state
         # With flags the kernel hands back more than the loop: if x[i] > limit: c += x[i]
         returns_more = kernel.flags or state.grown
@@ -216,6 +220,34 @@ class Wrapper(Results):
         returns = (*returns, *self._handed_back())
         text = body_text(self.source, self.region.loop, edits, names, by=2)
         return [*text.split("\n"), f"{LEVEL * 2}return {', '.join(returns)}".rstrip()]
+
+    def _read_by_own_loop(self, names: Names) -> list[str]:
+        """What the user's own loop reads and the region's does not, and surely has a value."""
+        region = self.region
+        if not region.in_python or region.observation is None:
+            return []
+        tree = ast.parse("\n".join(region.in_python))
+        bound = bound_before(region.source, region.function, region.loop) or frozenset()
+        read = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - _stored(tree)
+        inputs = set(names.params.values())
+        # at module level, functions see the variables themselves
+        wanted = (read & bound & local_names(region.function)) - inputs
+        return sorted(wanted & set(region.observation.values))
+
+    def _own_loop(self, kernel: Signature, names: Names) -> list[str]:
+        """The user's loop where the region's own is another one, on the same inputs."""
+        lines = self.region.in_python
+        tree = ast.parse("\n".join(lines))
+        read = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        known = _stored(tree) | {*names.params.values(), *self._owners(names)}
+        unknown = (read & local_names(self.region.function)) - known
+        if unknown:
+            raise Unsupported(f"only Python knows {min(unknown)}", self.region.loop.lineno)
+        if any("." in path for path in self.found.live_out):
+            raise Unsupported("attributes set in a loop of vectors", self.region.loop.lineno)
+        returns = (*kernel.returns, *self._handed_back())
+        shifted = [LEVEL * 2 + line if line.strip() else "" for line in lines]
+        return [*shifted, f"{LEVEL * 2}return {', '.join(returns)}".rstrip()]
 
 
 def refuse_if_caught(region: Region, loop: ast.stmt) -> None:
@@ -236,6 +268,12 @@ def refuse_if_caught(region: Region, loop: ast.stmt) -> None:
             continue
         text = "an exception in the loop may be caught, and what it had computed is lost"
         raise Unsupported(text, node.lineno)
+
+
+def _stored(tree: ast.AST) -> set[str]:
+    """Variables that get a value in a text."""
+    names = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
+    return {n.id for n in names if not isinstance(n.ctx, ast.Load)}
 
 
 def _goes_on(body: list[ast.stmt]) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from ..loopnest.ir import Nest
 from ..loopnest.lower import lower
 from ..model import (
+    Calls,
     FunctionTime,
     Profile,
     Refusal,
@@ -19,6 +20,7 @@ from ..model import (
     Source,
 )
 from ..rowcalls import statement_of
+from .beside import neighbours
 from .hotspots import MIN_SHARE
 from .program import Call, Loop, Program, Scope
 from .signatures import with_one_signature
@@ -46,21 +48,51 @@ def regions(
     for scope in program.scopes:
         if scope.compiled:
             continue
+        calls = _calls(scope, shares, observations)
         for path in _paths(scope, shares, min_share):
             chain: list[Region] = []
             for loop, share in path:
                 site = known.get((scope.file, loop.lineno, scope.qualname))
                 if site is not None:
                     seen = observations.get(site.key)
-                    chain.append(_region(program, scope, loop, site, share, len(chain), seen))
+                    region = _region(program, scope, loop, site, share, len(chain), seen)
+                    chain.append(replace(region, calls=calls))
             if chain:
                 chains.append(tuple(chain))
     known_regions = [region for chain in chains for region in chain]
+
+    def cold(near: Region, loop: Loop) -> Region | None:
+        site = known.get((near.site.file, loop.lineno, near.site.qualname))
+        scope = program.named(near.site.file, near.site.qualname, near.loop.lineno)
+        if site is None or scope is None:
+            return None
+        share = shares.of_loop(scope, loop)
+        return _region(program, scope, loop, site, share, near.depth, observations.get(site.key))
+
+    beside = neighbours(known_regions, cold)
     chains = [
-        tuple(replace(r, inside=_inside(program, r, known_regions)) for r in chain)
+        tuple(
+            replace(
+                region,
+                inside=_inside(program, region, known_regions),
+                beside=beside.get(region.loop, ()),
+            )
+            for region in chain
+        )
         for chain in chains
     ]
     return tuple(sorted(chains, key=lambda chain: -chain[0].share))
+
+
+def _calls(
+    scope: Scope, shares: Shares, observations: Mapping[str, SiteObservation]
+) -> Calls | None:
+    """How often a function was called in the observed run, and what part of the run that took."""
+    site = Site(scope.file, scope.line, scope.qualname, is_function=True)
+    seen = observations.get(site.key)
+    if seen is None or seen.entries == 0:
+        return None
+    return Calls(seen.entries, shares.of_function(scope))
 
 
 def _inside(program: Program, region: Region, known: list[Region]) -> tuple[Region, ...]:
@@ -193,7 +225,13 @@ class Shares:
 
         A function called from elsewhere too counts in part, by the time at its call sites.
         """
-        first, last = loop.lineno, loop.end_lineno or loop.lineno
+        return self._of_lines(scope, loop.lineno, loop.end_lineno or loop.lineno)
+
+    def of_function(self, scope: Scope) -> float:
+        """Share of all calls of a function, with what is called in it."""
+        return self._of_lines(scope, min(scope.lines, default=1), max(scope.lines, default=0))
+
+    def _of_lines(self, scope: Scope, first: int, last: int) -> float:
         own = sum(
             self.lines[scope.file, line].share
             for line in scope.lines

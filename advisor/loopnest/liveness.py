@@ -87,10 +87,15 @@ def _reads(*nodes: ast.AST | None) -> Names:
 
 
 def _free(node: ast.AST) -> Iterator[str]:
-    """Names that are read; the variables of a comprehension are its own."""
+    """Names that are read; the variables of a comprehension and of a lambda are their own."""
     if isinstance(node, ast.Name):
         if not isinstance(node.ctx, ast.Store):
             yield node.id
+        return
+    if isinstance(node, ast.Lambda):
+        yield from _free(node.args)  # defaults: evaluated outside
+        own = {n.arg for n in ast.iter_child_nodes(node.args) if isinstance(n, ast.arg)}
+        yield from set(_free(node.body)) - own
         return
     if isinstance(node, _COMPREHENSIONS):
         own = {

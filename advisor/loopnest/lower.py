@@ -131,6 +131,9 @@ class _Lowered:
             if state.retyped:
                 state.reset_heads()
                 state.changed = True
+                # row.append(0.5); out.append(row[0]): out was taken for ints as row was
+                known = state.element_types.items()
+                state.element_types = {n: t for n, t in known if n in state.presumed}
             if not state.changed:
                 return self.finish(root, state)
         raise Stop("the types of the loop's variables do not settle", self.loop.lineno)

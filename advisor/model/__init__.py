@@ -23,6 +23,7 @@ from .programs import (
     Target,
 )
 from .reports import (
+    CompiledKernel,
     Finding,
     Machine,
     Outcome,
@@ -34,6 +35,7 @@ from .reports import (
 from .rewrites import (
     Advice,
     Basis,
+    Calls,
     Candidate,
     Condition,
     Edit,
@@ -61,7 +63,9 @@ from .verdicts import (
 __all__ = [
     "Advice",
     "Basis",
+    "Calls",
     "Candidate",
+    "CompiledKernel",
     "Condition",
     "Crashed",
     "Edit",

@@ -80,6 +80,7 @@ class ValueInfo:
     max_shape: tuple[int, ...] | None = None
     c_contiguous: bool = False
     writeable: bool = True
+    """Arrays; lists: neither they nor their rows are tuples."""
     minimum: float | int | None = None
     """Smallest value seen over all entries (elements of arrays and lists, NaN left out)."""
     maximum: float | int | None = None

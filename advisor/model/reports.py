@@ -15,6 +15,21 @@ from .verdicts import Unavailable, Verdict, Verified
 
 
 @dataclass(frozen=True)
+class CompiledKernel:
+    """What the driver says of one CUDA kernel: what decides how full an SM gets."""
+
+    name: str
+    registers: int
+    """A thread."""
+    shared: int
+    """Bytes of static shared memory a block."""
+    local: int
+    """Bytes of local memory a thread: what did not fit the registers."""
+    capability: tuple[int, int]
+    """Compute capability of the device that it was compiled for."""
+
+
+@dataclass(frozen=True)
 class Trial:
     """A candidate with what came of it."""
 
@@ -26,6 +41,8 @@ class Trial:
     predicted_script_seconds: float | None = None
     left_out: str = ""
     """Why a rewrite that passed alone is not in the patch; empty if it is, or did not pass."""
+    kernels: tuple[CompiledKernel, ...] = ()
+    """CUDA kernels that it compiled when it ran on the program's states."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,15 @@ class Refusal:
     line: int | None = None
     suggestion: str | None = None
     """What the user could change to make it possible."""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The calls of the function around a loop: what is replayed when a rewrite of it is tried."""
+
+    number: int
+    share: float
+    """Of the bare run, spent in all of them, with what they call."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +62,29 @@ class Region:
     """GPU work by line of this file, as traced; None where nothing could be traced."""
     inside: tuple[Region, ...] = field(default=(), repr=False, compare=False)
     """Regions of the loops in it and in the functions it calls, as far as they were observed."""
+    calls: Calls | None = field(default=None, repr=False, compare=False)
+    """Of the enclosing function; None at module level, or where they were not counted."""
+    in_python: tuple[str, ...] = ()
+    """Lines that Python runs where a restated loop is not compiled: the user's own loop, where
+    that works on other variables. Empty where it is the loop itself."""
+    beside: tuple[Region, ...] = field(default=(), repr=False, compare=False)
+    """The loops of its block that run one after the other, from this one on, where it is the first
+    of several; next to nothing stands between them."""
+    until: ast.stmt | None = field(default=None, repr=False, compare=False)
+    """The last loop where the region is all of ``beside``."""
 
     @property
     def lines(self) -> tuple[int, int]:
         """First and last line."""
-        assert self.loop.end_lineno is not None
-        return self.loop.lineno, self.loop.end_lineno
+        last = self.until or self.loop
+        assert last.end_lineno is not None
+        return self.loop.lineno, last.end_lineno
+
+    @property
+    def together(self) -> Region:
+        """The region of all loops in ``beside``."""
+        share = min(1.0, sum(region.share for region in self.beside))
+        return replace(self, share=share, until=self.beside[-1].loop)
 
     @property
     def max_speedup(self) -> float:
@@ -162,9 +188,15 @@ class Match:
     @property
     def safe(self) -> bool:
         """True unless the equality rests on something assumed, or observed and not guarded."""
-        return all(
-            c.basis is Basis.PROVED or (c.basis is Basis.OBSERVED and c.guarded)
+        return not self.unproved
+
+    @property
+    def unproved(self) -> tuple[Condition, ...]:
+        """What is assumed, or was observed and is not guarded."""
+        return tuple(
+            c
             for c in self.ledger
+            if not (c.basis is Basis.PROVED or (c.basis is Basis.OBSERVED and c.guarded))
         )
 
 

@@ -93,6 +93,11 @@ class Mismatch:
     """Executed, and something came out different."""
 
     what: str
+    within: float | None = None
+    """Script level, under ``--unsafe``: nothing but written numbers differ, and by no more than
+    this part of their size. Too much to be called rounding; whether it matters is the user's."""
+    speedup: Ratio | None = None
+    """Where ``within`` is known: what the run would gain."""
 
 
 @dataclass(frozen=True)

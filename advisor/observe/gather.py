@@ -215,6 +215,10 @@ def _same_object(a: Any, b: Any) -> bool:
 
 
 # ----------------------------------------------------------------- helpers
+_METHODS_DEEP = 4
+"""Methods that call methods of the same object are followed that far."""
+
+
 def helped(
     found: Mapping[str, Any],
     local: Mapping[str, Any],
@@ -223,12 +227,19 @@ def helped(
 ) -> list[tuple[str, Any]]:
     """What functions among the values read, and do not get as arguments: names and values."""
     values: list[tuple[str, Any]] = []
-    for name, value in found.items():
-        if type(value) is types.FunctionType:
-            values += helper_values(name, value, user_files)
-    # an attribute of the object that the method is called on
-    chains = dict.fromkeys(name for name, value in values if value is MISSING)
-    own = resolve(_with_bases(chains), local, global_)
+    own: dict[str, Any] = {}
+    functions = dict(found)
+    for _ in range(_METHODS_DEEP):
+        for name, value in functions.items():
+            if type(value) is types.FunctionType:
+                values += helper_values(name, value, user_files)
+        # an attribute of the object that the method is called on, a method that it calls in turn
+        chains = dict.fromkeys(name for name, value in values if value is MISSING)
+        more = resolve(_with_bases(chains), local, global_)
+        functions = {n: v for n, v in more.items() if n not in own and n not in found}
+        own |= more
+        if not functions:
+            break
     return [(n, v) for n, v in values if v is not MISSING] + list(own.items())
 
 

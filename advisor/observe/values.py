@@ -207,7 +207,7 @@ def _sequence(value: list[Any] | tuple[Any, ...]) -> ValueInfo:
     kind = "list" if type(value) is list else "tuple"
     name = f"builtins.{kind}"
     extents: list[int | None] = [len(value)]
-    regular = True
+    regular, writeable = True, kind == "list"
     level: Iterable[Any] = value
     rows: list[Any] = []
     count = len(value)
@@ -216,6 +216,7 @@ def _sequence(value: list[Any] | tuple[Any, ...]) -> ValueInfo:
         if kinds != {list} and kinds != {tuple}:
             break
         rows = list(level)
+        writeable = writeable and kinds == {list}
         lengths = set(map(len, rows))
         regular = regular and len(lengths) == 1 and len(set(map(id, rows))) == len(rows)
         count = sum(map(len, rows))
@@ -238,7 +239,7 @@ def _sequence(value: list[Any] | tuple[Any, ...]) -> ValueInfo:
         has_nan=element.has_nan if element else False,
         element=element,
         regular=regular,
-        writeable=kind == "list",
+        writeable=writeable,
     )
 
 

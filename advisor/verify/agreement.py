@@ -25,6 +25,8 @@ from .output import Mask, comparable_errors, difference, mask_between, without_s
 from .tolerance import REASSOCIATED_FACTOR, larger
 
 EPS = 2.0**-52
+CLOSE = tuple(10.0**-digits for digits in range(1, 10))
+"""How close numbers may be called that differ by more than rounding: one digit to nine."""
 NOTHING = "exit status only; the script wrote nothing that could be compared"
 
 
@@ -47,6 +49,9 @@ class Goal:
     """Warnings about speed that may go away; see `Match.silenced`."""
     runs: int = 1
     """How often the user will run the script: later runs find what the first one compiled."""
+    within: float | None = None
+    """Written numbers may be so far apart, in parts of their size, instead of by rounding: to
+    tell how far they are, never to accept them."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,22 @@ class Reference:
         found = self._compare(run, files, goal)
         problem = found.problem
         if isinstance(problem, Mismatch):
-            problem = Mismatch(self._short(problem.what))
+            problem = Mismatch(self._short(problem.what), self._within(run, files, goal))
         return replace(found, problem=problem, compared=self._short(found.compared))
+
+    def _within(self, run: RunResult, files: WrittenFiles, goal: Goal) -> float | None:
+        """How close all numbers are where nothing else differs; None where more does.
+
+        Only where other digits were asked for: nobody else wants to know what they would gain.
+        """
+        if _loose(goal) is None:
+            return None
+        close = None
+        for size in CLOSE:
+            if self._compare(run, files, replace(goal, within=size)).problem is not None:
+                break
+            close = size
+        return close
 
     def _short(self, text: str) -> str:
         return text.replace(f"file {self.folder}/", "file ") if self.folder else text
@@ -193,6 +212,7 @@ def _loose(goal: Goal) -> Loose | None:
     if goal.exactness is Exactness.BITS or not goal.unsafe:
         return None
     relative = max(REASSOCIATED_FACTOR * EPS * math.sqrt(goal.reduction_length), 1e-12)
+    relative = relative if goal.within is None else goal.within
     return Loose(goal.exactness, goal.reduction_length, relative)
 
 

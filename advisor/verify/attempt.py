@@ -23,6 +23,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from . import capture, rebuild, surroundings
+from .cuda_kernels import compiled_kernels
 from .perturb_replay import BYTE_LIMIT, NODE_LIMIT, Execute, Order, Replay, dirty_memory
 from .perturb_slots import inputs_of
 from .reached import Files, described, in_words, state_roots
@@ -263,6 +264,8 @@ def run(state: Held, request: Request, streams: Streams, loaded: frozenset[str])
     measure(invoke, outcome)
     _flush()
     answer = _ended(outcome)
+    if request.side == "candidate" and "numba.cuda" in sys.modules:
+        answer["kernels"] = compiled_kernels(files.namespaces.values())
     if request.capture:
         try:
             _write_capture(state, files, outcome, streams, loaded)
@@ -340,7 +343,9 @@ def _write_capture(
     outcome: Outcome,
     streams: Streams,
     loaded: frozenset[str],
-    **limits: int,
+    *,
+    node_limit: int = capture.NODE_LIMIT,
+    byte_limit: int = capture.BYTE_LIMIT,
 ) -> None:
     problem = outcome.exception
     roots = {
@@ -356,7 +361,13 @@ def _write_capture(
         ),
     }
     with os.fdopen(os.dup(streams.capture), "wb", buffering=1 << 16) as stream:
-        capture.write(roots, lambda piece: (stream.write(piece), None)[1], final=True, **limits)
+        capture.write(
+            roots,
+            lambda piece: (stream.write(piece), None)[1],
+            node_limit=node_limit,
+            byte_limit=byte_limit,
+            final=True,
+        )
 
 
 def _folder() -> str:

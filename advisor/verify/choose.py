@@ -6,6 +6,7 @@ of the patch, is faster by the threshold. What could not be compared is said, ne
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -16,11 +17,13 @@ from ..deadline import Deadline
 from ..model import (
     Basis,
     Candidate,
+    Exactness,
     Finding,
     Inconclusive,
     Mismatch,
     Refusal,
     Refused,
+    Region,
     Trial,
     Unavailable,
     Verdict,
@@ -30,9 +33,10 @@ from .compose import SLACK, Composer, Whole, overlap
 from .devices import missing
 from .mending import complementary, mend
 from .runs import over
+from .schedule import NEXT_RUN
 from .script import ScriptTrials
 from .server import StateServer
-from .trying import IMPORTING, OUT_OF_TIME, Progress, Trying
+from .trying import ENTERING, IMPORTING, OUT_OF_TIME, Progress, Trying
 
 WHOLE_SCRIPTS = 2
 """Candidates of one hot place that are run as whole scripts."""
@@ -40,15 +44,22 @@ SECOND_CHANCE = 1.5
 """The second is run only if its predicted time is within this factor of the first's,"""
 START_UP = 0.5
 """or within these seconds: predictions do not know what importing costs in a fresh process."""
-CALL = 5e-6
-"""Seconds that entering a rewritten loop takes, its tests included: a loop that takes as long in
-Python, such as that of a helper called a million times, gains little and comes after its caller."""
 COMPILER = 0.5
 """Seconds that importing numba and one compilation take at the very least, in every run of a
 script: 0.65 s were measured, 0.5 s are allowed for a faster machine."""
 WORTH_COMPILING = 0.3
 """Seconds a rewritten loop must still take in the whole run for one more compiler to be tried on
 it: numba's import and one compilation cost 0.65 s, compiling for threads 0.7 s more."""
+
+
+PLAINLY = 0.5
+"""A rewrite that may bring the script below this part of what the best so far is predicted to take
+is tried even where that takes the time of another run of the best."""
+SHORT = 6.0
+"""Time is short where fewer replays are left, beside a whole run of the best so far: a rewrite that
+is slower is stopped at four times the original's time,"""
+COMPILING = 8.0
+"""and these seconds: a compiler runs two or three times until a rewrite is proved."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +114,8 @@ class _Choice:
         self.refused: list[Refused] = []
         self.several = False
         """More than one hot place: what is found is tried together in the end."""
+        self._beaten: set[str] = set()
+        """Candidates that were not tried as another one promises more."""
 
     def run(self, candidates: Sequence[Candidate]) -> Chosen:
         tried: list[list[Trial]] = []
@@ -113,14 +126,9 @@ class _Choice:
             not overlap(one.region, other.region) for one, other in combinations(admitted, 2)
         )
         # A time loop replayed as a whole costs a bare run, the step it calls a hundredth of it.
-        bare, replay = self.trying.bare_wall, self.trying.replay
-        grouped.sort(key=lambda p: -promise(p[0].region.share, replay(p[0].region), bare))
+        grouped.sort(key=lambda place: -self._promise(place[0].region))
         for place in grouped:
-            race: list[Trial] = []
-            for candidate in place:
-                left_out = self._left_out(candidate, race, [t for p in tried for t in p])
-                race.append(left_out or self.trying.on_states(candidate))
-            tried.append(self._race(race))
+            tried.append(self._place(place, [t for p in tried for t in p]))
         composer = Composer(self.trying, several=self.several)
         whole = composer.run([trial for place in tried for trial in place])
         if parts:
@@ -136,6 +144,25 @@ class _Choice:
             notes=tuple(dict.fromkeys((*self.trying.notes, *self.trying.trials.notes))),
             partial=self.trying.partial,
         )
+
+    def _place(self, place: Sequence[Candidate], elsewhere: Sequence[Trial]) -> list[Trial]:
+        """Every candidate of one hot place, tried as far as it may win; in the given order."""
+        race: list[Trial] = []
+        for candidate in sorted(place, key=self.trying.at_best):
+            left_out = self._left_out(candidate, race, elsewhere)
+            race.append(left_out or self.trying.on_states(candidate))
+        race = self._race(race)
+        if not any(isinstance(trial.script_verdict, Verified) for trial in race):
+            # What seemed to beat them was wrong on other data, or as a whole script.
+            again = [self._second_chance(t) for t in race if t.candidate.id in self._beaten]
+            told = {trial.candidate.id for trial in again}
+            race = [*(t for t in race if t.candidate.id not in told), *self._race(again)]
+        order = {candidate.id: number for number, candidate in enumerate(place)}
+        return sorted(race, key=lambda trial: order[trial.candidate.id])
+
+    def _second_chance(self, trial: Trial) -> Trial:
+        self._beaten.discard(trial.candidate.id)
+        return trial if self.trying.deadline.over else self.trying.on_states(trial.candidate)
 
     # ------------------------------------------------------------------ findings
     def _findings(
@@ -166,6 +193,11 @@ class _Choice:
                 findings.append(Finding(told[0].candidate.region, None, tuple(told)))
         return findings
 
+    def _promise(self, region: Region) -> float:
+        trying = self.trying
+        entry, replay = trying.entry(region), trying.replay(region)
+        return promise(region.share, entry, replay, trying.bare_wall)
+
     # ----------------------------------------------------------------- admission
     def _admit(self, candidate: Candidate) -> bool:
         open_conditions = [
@@ -191,21 +223,63 @@ class _Choice:
         if "numba" in candidate.match.needs and bare < self._in_the_mean(COMPILER):
             why = f"not tried: the whole script takes {bare:.2g} s, starting a compiler longer"
             return Trial(candidate, Inconclusive(why))
+        whole = _taken_together(candidate, before)
+        if whole is not None:
+            rule = whole.candidate.rule
+            why = f"not tried: {rule} rewrites this loop together with those beside it"
+            return Trial(candidate, Inconclusive(why))
         rival = _rival(candidate, before, compiled=not self.several)
         if rival is not None and isinstance(rival.region_verdict, Verified):
             steady = self.trying.inside(candidate.region) / rival.region_verdict.speedup.value
             if steady < self._in_the_mean(WORTH_COMPILING):
+                self._beaten.add(candidate.id)
                 rule = rival.candidate.rule
                 left = f"not tried: with {rule}, this loop takes only {steady:.2g} s in all"
                 return Trial(candidate, Inconclusive(left))
-        known = [*elsewhere, *before]
-        reserve = self.trying.reserve(known)
-        needed = reserve + (2.0 * self.trying.replay(candidate.region) if elsewhere else 0.0)
-        # Where nothing has won yet, a whole run may fit though a replay does not.
-        last_hope = not reserve and self.trying.has_room_for_a_run
-        if known and self.trying.deadline.remaining() < needed and not last_hope:
+        reserve = self.trying.reserve([*elsewhere, *before])
+        if hopeless := self._not_worth_it(candidate, before, reserve):
+            self._beaten.add(candidate.id)
+            return Trial(candidate, Inconclusive(f"not tried: {hopeless}"))
+        if self._no_time(candidate, before, elsewhere, reserve):
             self.trying.partial = True
             return Trial(candidate, OUT_OF_TIME)
+        return None
+
+    def _no_time(
+        self,
+        candidate: Candidate,
+        before: Sequence[Trial],
+        elsewhere: Sequence[Trial],
+        reserve: float,
+    ) -> bool:
+        """Whether trying a candidate would take what whole runs of others need: ``reserve``."""
+        trying = self.trying
+        replay, least = trying.replay(candidate.region), trying.at_best(candidate)
+        needed = reserve + (2.0 * replay if elsewhere else 0.0)
+        if reserve and least < PLAINLY * min(_predictions(before)):
+            # What gains a tenth must not keep the time that another one needs to gain tenfold.
+            needed = 0.5 * replay + NEXT_RUN * least
+        # Where nothing has won yet, a whole run may fit though a replay does not.
+        last_hope = not reserve and trying.has_room_for_a_run
+        known = bool(before or elsewhere)
+        return known and trying.deadline.remaining() < needed and not last_hope
+
+    def _not_worth_it(
+        self, candidate: Candidate, before: Sequence[Trial], reserve: float
+    ) -> str | None:
+        """Why a candidate is left to the end, most of all where time is short; None if not."""
+        trying, region = self.trying, candidate.region
+        short = SHORT * trying.replay(region) + COMPILING
+        is_short = trying.deadline.remaining() <= reserve + short
+        brief = candidate.match.needs and trying.entry(region) < ENTERING
+        if brief and (is_short or any(isinstance(t.region_verdict, Verified) for t in before)):
+            return f"the loop takes {trying.entry(region) * 1e6:.2g} us each time it is entered"
+        if not is_short:
+            return None
+        least = trying.at_best(candidate)
+        best = min(_predictions([t for t in before if overlap(t.candidate.region, region)]))
+        if least > best:
+            return f"the script would take {least:.2g} s at best, with another {best:.2g} s"
         return None
 
     def _in_the_mean(self, seconds: float) -> float:
@@ -250,12 +324,12 @@ class _Choice:
         return mine is not None and mine <= best * SECOND_CHANCE + START_UP
 
 
-def promise(share: float, replay: float, bare_wall: float) -> float:
+def promise(share: float, entry: float, replay: float, bare_wall: float) -> float:
     """What a place promises: the share it can gain, less for one that is slow to replay.
 
-    ``replay``: seconds of one entry of its loop.
+    ``entry``: seconds of one entry of its loop; ``replay``: of what is held around it.
     """
-    gain = share * max(0.0, 1.0 - CALL / max(replay, CALL))
+    gain = share * max(0.0, 1.0 - ENTERING / max(entry, ENTERING))
     return gain - 0.5 * min(1.0, replay / bare_wall)
 
 
@@ -294,6 +368,22 @@ def _rival(candidate: Candidate, before: Sequence[Trial], *, compiled: bool) -> 
     return None
 
 
+def _taken_together(candidate: Candidate, before: Sequence[Trial]) -> Trial | None:
+    """A verified rewrite of this loop and its neighbours, as exact and with the same packages.
+
+    What is converted once for all of them would be converted for each loop again.
+    """
+    for trial in before:
+        whole, match = trial.candidate.region, trial.candidate.match
+        wider = whole.until is not None and candidate.region.until is None
+        wider = wider and overlap(whole, candidate.region)
+        alike = match.exactness in (Exactness.BITS, candidate.match.exactness)
+        alike = alike and match.needs == candidate.match.needs
+        if wider and alike and isinstance(trial.region_verdict, Verified):
+            return trial
+    return None
+
+
 def _quickest(trials: Sequence[Trial]) -> float | None:
     """Median wall seconds of the fastest verified script so far."""
     walls = [
@@ -302,6 +392,12 @@ def _quickest(trials: Sequence[Trial]) -> float | None:
         if isinstance(t.script_verdict, Verified)
     ]
     return min(walls, default=None)
+
+
+def _predictions(trials: Sequence[Trial]) -> list[float]:
+    """Seconds of the whole script with each rewrite that was timed; the last is infinite."""
+    known = (t.predicted_script_seconds for t in trials)
+    return [*(seconds for seconds in known if seconds), math.inf]
 
 
 def _why_left_out(trial: Trial, reasons: dict[str, str], patch: bool) -> str:

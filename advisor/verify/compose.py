@@ -39,6 +39,7 @@ PAYS = 0.3
 """Part of the seconds that rewrites saved alone which must be saved on top of the others. Where
 they have nothing to do with each other it is all of them, within the noise; where one takes the
 other's work away (a helper that the rewritten caller no longer calls), nothing."""
+ON_A_STATE = "on a state of the program"
 SLACK = 0.97
 """Predicted gains are not exact: this part of the threshold is enough for a whole run."""
 
@@ -135,7 +136,10 @@ class Composer:
         known = {tuple(range(len(winners))): reason(whole.verdict)}
 
         def problem(chosen: tuple[int, ...]) -> str | None:
-            return known.get(chosen) or self.problem([winners[k] for k in chosen])
+            if chosen in known:
+                return known[chosen]
+            found = self.problem([winners[k] for k in chosen])
+            return None if found is None else reason(found)
 
         weights = [max(1e-9, 1.0 - 1.0 / _gain(trial)) for trial in winners]
         try:
@@ -160,15 +164,18 @@ class Composer:
                 )
         return [winners[k] for k in sorted(kept)]
 
-    def problem(self, trials: Sequence[Trial]) -> str | None:
+    def problem(self, trials: Sequence[Trial]) -> Verdict | None:
         """Why these are wrong together, by one whole run; None if they are right."""
         try:
             patched = patch_of(trials)
         except PatchError as problem:
-            return str(problem)
+            return Unavailable(str(problem))
         wrong = self.trying.problem(patched, trials)
+        if wrong is not None:
+            return wrong
         replayed = [t for t in trials if t.candidate.saves is None]
-        return wrong or self.trying.clash_on_states(replayed, patched)[0]
+        clash, _ = self.trying.clash_on_states(replayed, patched)
+        return None if clash is None else Mismatch(f"{ON_A_STATE}: {clash}")
 
     # ---------------------------------------------------------------- additions
     def _jointly(self, tried: Sequence[Trial]) -> Whole | None:
@@ -252,7 +259,7 @@ class Composer:
             replayed = [t for t in trials if t.candidate.saves is None]
             clash, compared = self.trying.clash_on_states(replayed, patched)
             if clash is not None:
-                verdict = Mismatch(f"on a state of the program: {clash}")
+                verdict = Mismatch(f"{ON_A_STATE}: {clash}")
             elif nothing_compared(verdict) and compared < len(trials):
                 verdict = NOTHING_TO_PROVE
         return Whole(tuple(trials), patched, verdict)

@@ -59,7 +59,7 @@ def mend(composer: Composer, parts: Sequence[Candidate], base: Whole | None) -> 
         whole = composer.together([*present, *chosen])
         if wrong(whole.verdict):
             found.verdicts |= {t.candidate.id: whole.verdict for t in chosen}
-            chosen = _sound(composer, present, chosen, reason(whole.verdict))
+            chosen = _sound(composer, found, present, chosen, whole.verdict)
             if not chosen:
                 return found
             whole = composer.together([*present, *chosen])
@@ -109,15 +109,23 @@ def _fitting(composer: Composer, present: Sequence[Trial], trials: Sequence[Tria
 
 
 def _sound(
-    composer: Composer, present: Sequence[Trial], failing: Sequence[Trial], why: str
+    composer: Composer,
+    found: Mending,
+    present: Sequence[Trial],
+    failing: Sequence[Trial],
+    why: Verdict,
 ) -> list[Trial]:
     """Those that are right together, of some that are not; raises OutOfTime."""
     if len(failing) < 2:
-        composer.reasons |= {t.candidate.id: why for t in failing}
+        for trial in failing:
+            composer.reasons[trial.candidate.id] = reason(why)
+            found.verdicts[trial.candidate.id] = why  # its own, not that of all together
         return []
     half = (len(failing) + 1) // 2
     kept: list[Trial] = []
     for part in (failing[:half], failing[half:]):
         problem = composer.problem([*present, *kept, *part])
-        kept += part if problem is None else _sound(composer, [*present, *kept], part, problem)
+        if problem is not None:
+            part = _sound(composer, found, [*present, *kept], part, problem)
+        kept += part
     return kept

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..model import Crashed, Inconclusive, TimedOut, Unavailable, Usage
+from ..model import CompiledKernel, Crashed, Inconclusive, TimedOut, Unavailable, Usage
 from . import capture
 
 
@@ -78,6 +78,14 @@ class Run:
     def usage(self) -> Usage:
         """What else the call took."""
         return Usage(float(self.answer["cpu"]), int(self.answer["faults"]))
+
+    @property
+    def kernels(self) -> tuple[CompiledKernel, ...]:
+        """What the driver says of the CUDA kernels that it compiled."""
+        return tuple(
+            CompiledKernel(**{**facts, "capability": tuple(facts["capability"])})
+            for facts in self.answer.get("kernels", ())
+        )
 
     @property
     def kept(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +27,23 @@ SLOWDOWN_LIMIT = 3.0
 """A rewritten script is stopped at this many times the original's time, plus ``MARGIN``."""
 MARGIN = 15.0
 """Seconds: imports and compilation the original did not have."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """What the budget leaves while one rewrite is tried on a call, to be kept for a whole run.
+
+    Without a whole run nothing is offered: one more look at a call that was compared equal must
+    not take the time of it.
+    """
+
+    left: Callable[[], float]
+    whole: Callable[[float], float]
+    """Seconds of the rewritten script, by what its calls take as a part of the original's."""
+
+    def after(self, more: float, ratio: float) -> bool:
+        """Whether a whole run still fits after ``more`` seconds."""
+        return self.left() - more >= NEXT_RUN * self.whole(ratio)
 
 
 class OutOfTime(Exception):

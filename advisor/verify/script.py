@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..deadline import Deadline
 from ..model import (
     Inconclusive,
+    Mismatch,
     RunResult,
     Stopped,
     Target,
@@ -217,7 +218,8 @@ class ScriptTrials:
     ) -> Verdict | None:
         """One run of a rewrite; how it differs from the original, or None. Raises OutOfTime."""
         self._deadline = deadline
-        return self.compare(self.run(patched), goal).problem
+        run = self.run(patched)
+        return self._valued(self.compare(run, goal).problem, run)
 
     # ------------------------------------------------------------------ verdict
     def judge(
@@ -333,7 +335,7 @@ class ScriptTrials:
         run = self.run(timed.patched)
         comparison = self.compare(run, goal)
         if comparison.problem is not None:
-            return comparison.problem
+            return self._valued(comparison.problem, run)
         timed.last = comparison
         timed.walls.append(run.wall)
         timed.usages.append(usage(run))
@@ -389,6 +391,14 @@ class ScriptTrials:
             return self._later_run(timed, goal)
         except OutOfTime:
             return None
+
+    def _valued(self, problem: Verdict | None, run: RunResult) -> Verdict | None:
+        """With what the run would gain, where only digits are against it."""
+        if not isinstance(problem, Mismatch) or problem.within is None:
+            return problem
+        timed = Timed({}, [run.wall], [usage(run)])
+        found = measured(originals_of(self._originals, self._real), timed, 1)
+        return replace(problem, speedup=found.first)
 
     # ------------------------------------------------------------------ timing
     def _measured(self, timed: Timed, goal: Goal) -> Measured:

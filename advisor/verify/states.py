@@ -5,76 +5,35 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import statistics
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 from ..deadline import Deadline
-from ..model import Exactness, Unavailable, Usage
+from ..model import Exactness, Unavailable
 from . import capture
-from .compare import Comparison, Different, Same, compare, in_later_call
+from .compare import Comparison, Different, Same, compare
 from .leftovers import ignorable_globals
+from .one_trial import CHEAP, MARGIN, SLOWDOWN_LIMIT, OneTrial, StateResult
 from .perturb_aims import asked_anew
-from .perturbed import NOT_PERTURBED, Perturbed, PerturbedReplay, Runs, read_runs
+from .perturbed import PerturbedReplay, Runs, read_runs
 from .raising import only_here
 from .replies import Failure, Hello, Lost, Reference, Run, read_message, texts_of
-from .runs import compiles
+from .schedule import Room
 from .shadow import accuracy, not_judged
 
-SLOWDOWN_LIMIT = 4.0
-"""A candidate is stopped at this many times the original's time, plus ``MARGIN``."""
-MARGIN = 2.0
-ALONE = 1.25
-"""Where nothing but the first call is timed, it is stopped at this many times the original's time,
-plus ``MARGIN``: it has lost."""
-COMPILE_MARGIN = 90.0
-"""Seconds allowed for importing and compiling where the new code uses a compiler;"""
-COMPILING = 8.0
-"""with less than this, on a busy machine, it says nothing of the code that it did not end."""
 ENOUGH = 6
 """Times of the original kept for one state; candidates tried later share them."""
-CHEAP = 0.5
-"""Calls up to this long are run again for every comparison and timing, and once more after it."""
 WIDER_FACTOR = 12.0
 """The run in wider floats is stopped at this many times the original's time, plus ``MARGIN``:
 scalars of NumPy are that much slower than Python's."""
-KEPT = "a second call with the same arguments returns an object that the first call returned"
 HANGING = 5.0
 """Seconds beyond its limits after which a copy with perturbed inputs is ended."""
 PERTURBED_LIMIT = 5.0
 PERTURBED_SHARE = 0.25
 """Perturbed inputs may take so many seconds, and such a part of the time that is left."""
-
-
-@dataclass(frozen=True)
-class StateResult:
-    """What came of trying one candidate on one held state."""
-
-    entry: int
-    reason: str
-    comparison: Comparison | None
-    """None if there was nothing to compare: see ``failure``."""
-    failure: Failure | None = None
-    original_times: tuple[float, ...] = ()
-    candidate_times: tuple[float, ...] = ()
-    """Steady state where ``warm``; else of first calls, without imports and definitions."""
-    first_call: float = 0.0
-    """Seconds of the first call beyond the steady state: imports, definitions, compilation."""
-    warm: bool = False
-    raised: str | None = None
-    """The exception that both raised, in words."""
-    perturbed: Perturbed = NOT_PERTURBED
-    """What came of inputs made from this state's."""
-    usages: tuple[tuple[Usage, ...], tuple[Usage, ...]] = ((), ())
-    """CPU time and page faults of the timed calls of both sides."""
-
-    @property
-    def same(self) -> bool:
-        """Compared, and equal."""
-        return isinstance(self.comparison, Same)
 
 
 class HeldState:
@@ -100,20 +59,22 @@ class HeldState:
         limit: float = 60.0,
         repeats: int = 3,
         perturb: bool = True,
+        room: Room | None = None,
     ) -> StateResult:
         """Run original and candidate on copies of this state; compare and time them.
 
         ``new_sources``: full new text of every changed file. ``limit``: seconds for all attempts
         together. ``repeats``: timed calls a side after the first; with 0 that one is all that is
         timed, compilation included. Equality is checked on the first attempt and on the last.
-        ``perturb``: then also on perturbed inputs, see ``perturb``.
+        ``perturb``: then also on perturbed inputs, see ``perturb``. ``room``: calls after a first
+        one that gains are made only where it leaves time for them.
         """
         deadline = Deadline(limit)
         try:
             reference = self._original(deadline)
             if isinstance(reference, Unavailable):
                 return self._result(None, reference)
-            trial = _Trial(self, reference, dict(new_sources), deadline, repeats)
+            trial = OneTrial(self, reference, dict(new_sources), deadline, repeats, room)
             result = trial.run(exactness, reduction_length)
             if not (perturb and result.same):
                 return result
@@ -381,119 +342,3 @@ class HeldState:
     def close(self) -> None:
         """Let the holder end."""
         self._link.close()
-
-
-class _Trial:
-    """Everything done for one candidate on one state."""
-
-    def __init__(
-        self,
-        state: HeldState,
-        reference: Reference,
-        changed: dict[Path, bytes],
-        deadline: Deadline,
-        repeats: int,
-    ) -> None:
-        self.state, self.reference, self.changed = state, reference, changed
-        self.deadline, self.repeats = deadline, repeats
-        self.name = state.trial_name(changed)
-        self.compiles = compiles(changed)
-        self.steady: list[float] = []
-        self.cold: list[float] = []
-        self.usages: dict[bool, list[Usage]] = {True: [], False: []}
-        self.setup = 0.0
-        self.warm = True
-
-    def run(self, exactness: Exactness, reduction_length: int) -> StateResult:
-        ignore = self.state.ignorable(self.changed)
-
-        def judge(run: Run) -> Comparison:
-            assert run.state is not None
-            return compare(
-                self.reference.state,
-                run.state,
-                exactness=exactness,
-                reduction_length=reduction_length,
-                ignore=ignore,
-            )
-
-        first = self.attempt(warm=False, want_capture=True)
-        if not first.done:
-            return self.result(None, first.failure)
-        self.setup = float(first.answer["setup"])
-        self.cold.append(first.seconds)
-        self.usages[False].append(first.usage)
-        comparison = judge(first)
-        if isinstance(comparison, Same) and not comparison.error.exact and first.state is not None:
-            comparison = self.state.accuracy(
-                first.state, comparison, reduction_length, self.deadline
-            )
-        if not isinstance(comparison, Same):
-            return self.result(comparison, None)
-        # Every process compiles again: one warm call is what that is worth.
-        rounds = min(1, self.repeats) if self.compiles else self.repeats
-        for left in reversed(range(rounds)):
-            last = left == 0 or self.deadline.remaining() < 4 * first.seconds
-            self.state.time_original(self.deadline)
-            run = self.timed(last=last)
-            if not run.done:
-                return self.result(None, run.failure)
-            if run.state is not None:
-                again = judge(run)
-                if not isinstance(again, Same):
-                    return self.result(in_later_call(again), None)
-                if run.kept and not self.state.keeps(self.deadline.remaining()):
-                    return self.result(Different(KEPT), None)
-                break
-        return self.result(comparison, None)
-
-    def timed(self, *, last: bool) -> Run:
-        """One timed call: warmed up where that is possible."""
-        if self.warm:
-            run = self.attempt(warm=True, want_capture=last)
-            if run.done:
-                self.steady.append(run.seconds)
-                self.usages[True].append(run.usage)
-                return run
-            # Warming up may fail where the call itself does not (shuffled data that never end).
-            self.warm = False
-        run = self.attempt(warm=False, want_capture=last)
-        if run.done:
-            self.cold.append(run.seconds)
-            self.usages[False].append(run.usage)
-        return run
-
-    def attempt(self, *, warm: bool, want_capture: bool) -> Run:
-        usual, left = max(self.reference.times), max(self.deadline.remaining(), 0.3)
-        limit = SLOWDOWN_LIMIT * usual + (COMPILE_MARGIN if self.compiles else MARGIN)
-        if self.repeats == 0:
-            limit = ALONE * usual + MARGIN
-        run = self.state.attempt(
-            "candidate",
-            self.changed,
-            min(limit, left),
-            want_capture=want_capture,
-            warm=warm,
-            again=warm and want_capture and usual <= CHEAP,
-            trial=self.name,
-        )
-        enough = SLOWDOWN_LIMIT * usual + (COMPILING if self.compiles else MARGIN)
-        return replace(run, hurried=left < enough, hopeless=self.repeats == 0 and limit <= left)
-
-    def result(self, comparison: Comparison | None, failure: Failure | None) -> StateResult:
-        times = self.steady or self.cold
-        usual = statistics.median(times) if times else 0.0
-        beyond = max(0.0, self.cold[0] - usual) if self.cold else 0.0
-        original_times, original_usages = self.reference.of(warm=bool(self.steady))
-        return StateResult(
-            entry=self.state.hello.entry,
-            reason=self.state.hello.reason,
-            comparison=comparison,
-            failure=failure,
-            original_times=original_times,
-            candidate_times=tuple(times),
-            first_call=self.setup + beyond,
-            warm=bool(self.steady),
-            raised=self.reference.raised,
-            usages=(original_usages, tuple(self.usages[bool(self.steady)])),
-        )

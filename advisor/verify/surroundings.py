@@ -7,6 +7,7 @@ filter) is not the call's doing.
 
 from __future__ import annotations
 
+import _locale as _locale_of_process
 import os
 import signal
 import sys
@@ -97,12 +98,14 @@ def _numpy_printing() -> Any:
 
 def _decimals() -> Any:
     decimal: Any = sys.modules.get("decimal")
-    return repr(decimal.getcontext()) if decimal is not None else None
+    if decimal is None or repr(decimal.getcontext()) == repr(decimal.Context()):
+        return None  # importing it, as argparse or a library may do in the call, changes nothing
+    return repr(decimal.getcontext())
 
 
 def _locale() -> Any:
-    locale: Any = sys.modules.get("locale")
-    return locale.setlocale(locale.LC_ALL) if locale is not None else None
+    # of the process: ``locale``, which argparse imports when it is called, only looks at it
+    return _locale_of_process.setlocale(_locale_of_process.LC_ALL)
 
 
 def _umask() -> int:

@@ -24,13 +24,15 @@ from . import timing
 from .agreement import Goal
 from .claims import broken_step
 from .compare import Incomparable
+from .one_trial import StateResult
 from .replies import TOO_SLOW
 from .runs import over
-from .schedule import NEXT_RUN
+from .schedule import NEXT_RUN, Room
 from .script import OutOfTime, ScriptTrials, nothing_compared, ran_out
 from .server import StateServer
 from .standing_in import STOOD_IN
-from .states import HeldState, StateResult
+from .states import HeldState
+from .telling import nearest, trifling
 from .verdicts import failed, untelling, verdict_of
 
 STATES = 4
@@ -46,8 +48,12 @@ where so many replays are left: with a budget of three bare runs, a script whose
 takes all its time has hardly that many."""
 REPLAYS = 2.5
 """The original on a state, and a candidate that is faster three times: so many calls."""
-LEAST = 0.3
-"""Seconds left below which no state is tried."""
+ENTERING = 5e-6
+"""Seconds that entering a rewritten loop takes, its tests included: a loop that takes as long in
+Python, such as that of a helper called a million times, gains little and comes after its caller."""
+COMPILED = 1.2
+"""Seconds that numba's import and one compilation cost a run, about."""
+LEAST = 0.3  # seconds left below which no state is tried
 IMPORTING = 0.25
 """Seconds that importing numba takes where its code is compiled already: 0.26 to 0.4 s."""
 PERTURBED = 5.0
@@ -95,6 +101,10 @@ class Trying:
         self._replayed: set[int] = set()
         """``id`` of the states on which the original was run: later candidates share that."""
         self._promises: dict[str, str | None] = {}
+        self._kept = 0.0
+        """Seconds for one whole run of the best that was found on states, and not run yet."""
+        self._kept = 0.0
+        """Seconds for one whole run of the best that was found on states, and not run yet."""
 
     # ---------------------------------------------------------------- estimates
     def inside(self, region: Region) -> float:
@@ -102,9 +112,26 @@ class Trying:
         return min(region.share, 1.0) * self.bare_wall
 
     def replay(self, region: Region) -> float:
-        """Seconds that one replay of the region takes, about."""
-        entries = region.observation.entries if region.observation else 1
-        return self.inside(region) / max(1, entries)
+        """Seconds that one replay takes, about: of the loop at module level, else of a call.
+
+        What is held is a call of the function around the loop, which may enter it a million times.
+        """
+        calls = region.calls
+        if calls is None:
+            return self.entry(region)
+        share = min(1.0, max(calls.share, region.share))
+        return share * self.bare_wall / max(1, calls.number)
+
+    def entry(self, region: Region) -> float:
+        """Seconds that the loop takes when it is entered once, about."""
+        return self.inside(region) / max(1, _entries(region))
+
+    def at_best(self, candidate: Candidate) -> float:
+        """Seconds of the whole script if its loop took nothing but what entering it costs."""
+        region, needs = candidate.region, candidate.match.needs
+        starting = COMPILED if "numba" in needs else 0.0
+        entering = ENTERING * _entries(region) if needs else 0.0
+        return self.bare_wall - self.inside(region) + entering + starting
 
     def reserve(self, before: Sequence[Trial]) -> float:
         """Seconds that whole-script trials of what was found so far will need.
@@ -121,11 +148,15 @@ class Trying:
         return (0.0 if known else self.bare_wall) + 3.0 * predicted
 
     @property
+    def _one_whole_run(self) -> float:
+        """Seconds to be left for one whole run of a rewrite with a plain gain."""
+        return NEXT_RUN * self.bare_wall / (timing.PLAIN * self.min_speedup)
+
+    @property
     def has_room_for_a_run(self) -> bool:
         """Whether one whole run of a rewrite with a plain gain fits, the original's being known."""
-        needed = self.bare_wall / (timing.PLAIN * self.min_speedup)
         known = self.trials.original_walls or self.trials.stand_in
-        return bool(known) and self.deadline.remaining() > NEXT_RUN * needed
+        return bool(known) and self.deadline.remaining() > self._one_whole_run
 
     def start_up(self, candidate: Candidate, first_call: float) -> float:
         """Seconds that a first call costs one of the user's runs, in the mean of all of them."""
@@ -159,13 +190,15 @@ class Trying:
         broken = self._broken_promise(candidate, text)
         if broken is not None:
             return Trial(candidate, Mismatch(broken))
-        states = self.server.states_of(candidate.region)[:STATES]
+        states = nearest(self.server.states_of(candidate.region), candidate.region)[:STATES]
         if not states:
             return Trial(candidate, Unavailable("no state of the program could be held here"))
         replay = self.replay(candidate.region)
         # What the original does on the first state is known after the first candidate.
-        needed = (0.5 if id(states[0]) in self._replayed else 1.5) * replay
-        short = LEAST < needed > self.deadline.remaining()
+        known = id(states[0]) in self._replayed
+        later = self._one_whole_run if self.has_room_for_a_run else 0.5 * replay
+        needed = 0.5 * replay if known else replay + later
+        short = replay > LEAST and self.deadline.remaining() < needed
         if short and not self._results.get(candidate.id):
             # Whole runs may still fit, and say more than half a replay.
             why = f"one replay takes about {replay:.2g} s, and the time budget leaves less"
@@ -175,7 +208,7 @@ class Trying:
         for number, state in enumerate(states, 1):
             if number <= len(results):
                 continue
-            if number > 1 and not (full or untelling(results)):
+            if number > 1 and not self._another(candidate, results, full):
                 break
             if self.deadline.remaining() < LEAST:
                 self.partial = True
@@ -191,14 +224,38 @@ class Trying:
         if full and not any(failed(result) for result in results):
             self._on_perturbed(candidate, states, {source.path: text})
         verdict = verdict_of(results)
-        return Trial(candidate, verdict, predicted_script_seconds=self._predict(candidate, verdict))
+        predicted = self._predict(candidate, verdict)
+        self._keep_time_for(predicted)
+        return Trial(
+            candidate,
+            verdict,
+            predicted_script_seconds=predicted,
+            kernels=next((result.kernels for result in results if result.kernels), ()),
+        )
+
+    def _keep_time_for(self, predicted: float | None) -> None:
+        """From now on a whole run of what was found has its time, until there was one."""
+        if predicted is not None and predicted * self.min_speedup < self.bare_wall:
+            run = NEXT_RUN * predicted
+            self._kept = min(self._kept, run) if self._kept else run
+
+    def _another(self, candidate: Candidate, results: Sequence[StateResult], full: bool) -> bool:
+        """Whether a candidate is tried on one more state."""
+        replay = self.replay(candidate.region)
+        if not full:
+            return untelling(results) or all(trifling(result, replay) for result in results)
+        predicted = self._predict(candidate, verdict_of(results))
+        if predicted is None:
+            return True
+        # Right on one state and never run as a whole is not offered; the other way round it is.
+        once = max(r.first_call + max(r.candidate_times, default=0.0) for r in results)
+        return self.deadline.remaining() > 1.2 * replay + once + NEXT_RUN * predicted
 
     def _without_replay(
         self, candidate: Candidate, state: HeldState, text: bytes, why: str
     ) -> Verdict:
         """What small inputs say of a candidate, where the recorded ones take too long: ``why``."""
-        run = NEXT_RUN * self.bare_wall / (timing.PLAIN * self.min_speedup)
-        limit = min(PERTURBED, self.deadline.remaining() - run)
+        limit = min(PERTURBED, self.deadline.remaining() - self._one_whole_run)
         if limit < LEAST or not candidate.match.safe:
             return Unavailable(why)
         self.progress(f"{candidate.rule}, line {candidate.region.site.line}: perturbed inputs")
@@ -257,7 +314,8 @@ class Trying:
     def _repeats(self, candidate: Candidate, number: int) -> int:
         """Timed calls on a state, the first one not counted."""
         region = candidate.region
-        once = region.observation is not None and region.observation.entries == 1
+        calls = region.calls.number if region.calls else _entries(region)
+        once = calls == 1 and region.observation is not None
         if once and self.runs == 1 and self.deadline.remaining() < ROOM * self.replay(region):
             return 0
         return REPEATS if number == 1 else 1
@@ -266,7 +324,7 @@ class Trying:
         self, candidates: Sequence[Candidate], state: HeldState, patch: Patch, repeats: int
     ) -> StateResult:
         self._replayed.add(id(state))
-        left = self.deadline.remaining()
+        left = max(LEAST, self.deadline.remaining() - self._kept)
         # A call is never longer than the whole script, but a compiler may be.
         limit = min(20.0 + 4 * self.bare_wall, left - self._whole_runs(0.5 * self.bare_wall))
         replays = REPLAYS * self.replay(candidates[0].region) + 1.0
@@ -279,7 +337,13 @@ class Trying:
             limit=limit,
             repeats=repeats,
             perturb=False,
+            room=self._room(candidates),
         )
+
+    def _room(self, candidates: Sequence[Candidate]) -> Room:
+        """What of the budget is to be kept for a whole run with these rewrites."""
+        inside = max(self.inside(candidate.region) for candidate in candidates)
+        return Room(self.deadline.remaining, lambda r: self.bare_wall - inside + inside * r)
 
     def clash_on_states(self, trials: Sequence[Trial], patch: Patch) -> tuple[str | None, int]:
         """Several rewrites at once, on one state of each place.
@@ -337,6 +401,7 @@ class Trying:
         goal = self.goal([t.candidate for t in trials], beat=beat, quick=quick)
         goal = replace(goal, expected=expected)
         verdict = self.trials.judge(patch, goal, self.deadline, self.progress)
+        self._kept = 0.0
         self.partial |= ran_out(verdict)
         alone = any(not isinstance(t.region_verdict, Verified) for t in trials)
         if isinstance(verdict, Verified) and alone:
@@ -355,11 +420,10 @@ class Trying:
             return replace(trial, script_verdict=Unavailable(str(problem)))
         return replace(trial, script_verdict=self.judge(patch, [trial], beat=beat, quick=quick))
 
-    def problem(self, patch: Patch, trials: Sequence[Trial]) -> str | None:
+    def problem(self, patch: Patch, trials: Sequence[Trial]) -> Verdict | None:
         """Why a patch is wrong, by one whole run. Raises OutOfTime."""
         goal = self.goal([t.candidate for t in trials])
-        verdict = self.trials.check(patch, goal, self.deadline)
-        return None if verdict is None else reason(verdict)
+        return self.trials.check(patch, goal, self.deadline)
 
     def settle(self, verdict: Verified, patch: Patch, trials: Sequence[Trial]) -> Verdict:
         """The last word on a patch, with as many runs in turn as the budget leaves."""
@@ -371,6 +435,10 @@ class Trying:
                 words = words.replace(f"; {STOOD_IN}", "")
             return replace(settled, compared=words)
         return settled
+
+
+def _entries(region: Region) -> int:
+    return region.observation.entries if region.observation else 1
 
 
 def reason(verdict: Verdict) -> str:

@@ -21,7 +21,7 @@ from ..model import (
 from . import timing
 from .compare import Incomparable, Same
 from .load import waiting
-from .states import StateResult
+from .one_trial import StateResult
 from .tolerance import larger
 
 

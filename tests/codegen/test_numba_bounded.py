@@ -57,6 +57,35 @@ def f(ways):
 """,
         (([[1] * 4 for _ in range(4)],), ([[1] * 40 for _ in range(40)],), ([[1]],)),
     ),
+    "the largest of sums, which doubles": (
+        """
+def f(d):
+    for i in range(1, len(d)):
+        best = 0
+        for k in range(i):
+            best = max(best, d[k] + d[i - 1])
+        d[i] = best
+    return d
+""",
+        (
+            ([3, 1, 2, 0],),
+            ([FAR] + [0] * 19,),
+            ([FAR] + [0] * 21,),
+            ([FAR] + [0] * 22,),
+            ([FAR] + [0] * 40,),
+            ([-FAR] * 30,),
+        ),
+    ),
+    "a variable that doubles": (
+        """
+def f(d):
+    t = 1
+    for i in range(len(d)):
+        t = t + max(t, d[i])
+    return t
+""",
+        (([3, 1, 2],), ([FAR] * 20,), ([FAR] * 22,), ([FAR] * 23,), ([1] * 90,)),
+    ),
     "coins, added in place": (
         """
 def f(ways, coins):
@@ -205,6 +234,14 @@ def test_the_ledger_says_what_is_looked_at() -> None:
     assert isinstance(match, Match) and match.safe
     ints = [c for c in match.ledger if c.text == "Python ints stay within 64 bits"]
     assert [c.basis for c in ints] == [Basis.PROVED] and "2**61" in ints[0].evidence
+
+
+def test_a_variable_is_looked_at_where_it_is_stored_in_a_list() -> None:
+    """Not in the inner loop: twice the largest element is far from the end of 64 bits."""
+    text, argument_sets = CASES["the largest of sums, which doubles"]
+    new = rewritten(text.lstrip("\n"), "f", argument_sets[0])
+    assert "best = max(best, d[k] + d[i - 1])" in new.partition("def _f_kernel(")[2]
+    assert "_bounded(best)" in new
 
 
 def test_nothing_is_looked_at_where_ranges_prove_it() -> None:

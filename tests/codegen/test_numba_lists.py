@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness import assert_same, region_for
+from harness import assert_same, region_for, run
 from test_numba_cpu import Loaded, _private_cache, rewritten
 
 from gpuadvise.codegen import numpy_backend
 from gpuadvise.codegen.numba_cpu import emit
-from gpuadvise.model import Refusal
+from gpuadvise.model import Match, Refusal
+from gpuadvise.patch import apply_edits
 
 __all__ = ["_private_cache"]
 
@@ -171,6 +172,19 @@ def f(n, dt):
     return path, x
 """,
         ((9, 0.01), (0, 0.01), (-1, 0.5), (3, 1)),
+    ),
+    "an element of a list that is made is put into another one": (
+        """
+def f(values, n):
+    out = []
+    for i in range(n):
+        row = []
+        for k in range(i, i + 3):
+            row.append(values[k] * 0.5)
+        out.append(row[1])
+    return out
+""",
+        (([0.5, 1.5, 2.5, 3.5, 4.5], 3), ([0.5, 1.5], 0), ([0.5, 1.5], 1), ([1, 2, 3], 1)),
     ),
     "an int that becomes complex": (
         """
@@ -342,6 +356,29 @@ def test_refused(name: str) -> None:
     text, args, words = REFUSED[name]
     found = emit(region_for(text.lstrip("\n"), "f", args), parallel=False)
     assert isinstance(found, Refusal) and words in found.reason, found
+
+
+def test_tuples_in_a_list_are_compiled_and_not_run_in_python(tmp_path: Path) -> None:
+    """Of points as most write them; lists in their place, or both, are left to Python."""
+    text = """\
+def f(points):
+    total = 0.0
+    for i in range(len(points)):
+        for j in range(i):
+            total += points[i][0] * points[j][1]
+    return total
+"""
+    points = [(0.5, 0.25), (1.0, 3.0), (-2.0, 0.125)]
+    region = region_for(text, "f", (points,))
+    found = emit(region, parallel=False)
+    assert isinstance(found, Match)
+    after = apply_edits(region.source, found.edits).decode("utf-8")
+    only_compiled = after.replace("_f_kernel.py_func(points, total)", "'in Python'")
+    assert only_compiled != after
+    same = run(only_compiled, "f", (points,), folder=tmp_path)
+    assert_same(run(text, "f", (points,), folder=tmp_path), same)
+    for others in ([[0.5, 1.0], (2.0, 1.0)], [(1, 2.0), (2.0, 1.0)], [(1.0,), (2.0, 1.0)]):
+        assert run(only_compiled, "f", (others,), folder=tmp_path).result == "in Python"
 
 
 @pytest.mark.parametrize("parallel", [True, False])

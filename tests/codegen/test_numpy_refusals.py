@@ -83,7 +83,7 @@ REFUSED = {
         "needs the",
     ),
     "shifted write over a read array": (
-        "def k(x):\n    for i in range(len(x) - 1):\n        x[i + 1] = x[i] * 0.5\n",
+        "def k(x):\n    for i in range(len(x) - 1):\n        x[i + 1] = x[i] / 3.0\n",
         (LINE,),
         "another iteration writes",
     ),

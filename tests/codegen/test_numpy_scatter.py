@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from harness import assert_same, run
 from numpy_cases import Cases, check, reason
 
 rng = np.random.default_rng(3)
@@ -107,9 +108,42 @@ def k(image, rows, table):
 )
 
 
+CASES.add(
+    "only what lies inside",
+    """
+def k(x, w, h, n, low, high):
+    lost = 0
+    for i in range(len(x)):
+        if x[i] < low or x[i] >= high:
+            lost += 1
+            continue
+        b = int((x[i] - low) / (high - low) * 10)
+        h[b] += w[i]
+        n[b] += 1
+    return lost
+""",
+    (3 * WEIGHTS, WEIGHTS, np.zeros(10), np.zeros(10, dtype=int), -0.5, 1.25),
+    [
+        (3 * WEIGHTS, WEIGHTS, np.zeros(9), np.zeros(10, dtype=int), -0.5, 1.25),
+        (3 * WEIGHTS, WEIGHTS, np.zeros(10), np.zeros(10, dtype=int), 7.5, 9.25),
+        (np.append(WEIGHTS, np.nan), WEIGHTS, np.zeros(10), np.zeros(10, dtype=int), -0.5, 1.25),
+    ],
+)
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_sums_into_computed_elements(case):
     check(case)
+
+
+def test_what_a_condition_leaves_out_need_not_be_inside():
+    """Else the test in front of the array code would fail on the very data it was made for."""
+    case = CASES["only what lies inside"]
+    after = check(case)
+    original = after.rpartition("    else:\n")[2].partition("    return")[0]
+    assert original.lstrip().startswith("for i in range(len(x)):")
+    without = after.replace(original, "        raise AssertionError\n")
+    assert_same(run(case.text, "k", case.observed), run(without, "k", case.observed))
 
 
 def test_counts_are_counted_and_clamps_need_no_test_of_the_data():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import types
 
 import numpy as np
 import pytest
@@ -405,3 +406,53 @@ def k(a, m, rng):
     for m in (0, 19, 20, 25, 2.0, True):
         args = [(np.ones(20), m, np.random.default_rng(1)) for _ in range(2)]
         assert_same(run(text, "k", args[0]), run(after, "k", args[1]))
+
+
+SIZES = """
+import types
+
+import numpy as np
+
+
+def k(sizes, rng):
+    total = 0.0
+    for i in range(1, sizes.rows):
+        for j in range(sizes.columns):
+            x = rng.random()
+            if x < 0.25:
+                total += x
+{}    return total, rng.random(), sizes.rows
+"""
+
+
+def test_attributes_that_nothing_changes_say_how_often():
+    text = SIZES.format("")
+    args = [types.SimpleNamespace(rows=40, columns=30), GENERATORS[0]()]
+    region, found = answers(text, args)
+    matches = [match for match in found if isinstance(match, Match)]
+    assert matches, found
+    for match in matches:
+        after = apply_edits(region.source, match.edits).decode()
+        for rows, columns in ((40, 30), (1, 30), (0, 5), (7, -1), (3, 2.5)):
+            for generator in GENERATORS[:2]:
+                given = [
+                    (types.SimpleNamespace(rows=rows, columns=columns), generator())
+                    for _ in range(2)
+                ]
+                old, new = run(text, "k", given[0]), run(after, "k", given[1])
+                assert_same(old, new, compare_warnings=False)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "        sizes.columns += 1\n",
+        "    sizes.rows = 3\n",
+        "    setattr(sizes, 'rows', 3)\n",
+        "        sizes = types.SimpleNamespace(rows=1, columns=i)\n",
+    ],
+)
+def test_attributes_that_may_change_say_nothing(line):
+    args = [types.SimpleNamespace(rows=40, columns=30), GENERATORS[0]()]
+    _, found = answers(SIZES.format(line), args)
+    assert all(isinstance(answer, Refusal) for answer in found), found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import types
 
 import numpy as np
 import pytest
@@ -111,6 +112,31 @@ def test_what_no_array_holds_is_drawn_one_by_one():
     check("while total < 3.0 + t:\n    total += random.random()")
     check("for i in range(n):\n    if total < t:\n        total += (1.0 / t) * random.random()")
     check("for i in [7, 90]:\n    for j in range(i):\n        total += random.random()")
+
+
+SIZES = """
+import random
+
+
+def k(sizes, t):
+    random.seed(3)
+    count = 0
+    for i in range(sizes.n + 1):
+        if i * t > 2.0 and random.random() < 0.25:
+            count += i
+    return count, random.random()
+"""
+
+
+def test_attributes_that_nothing_changes_say_how_often():
+    region = region_for(SIZES, "k", (types.SimpleNamespace(n=30), 0.5))
+    match = emit_restated(region)
+    assert isinstance(match, Match), match
+    after = apply_edits(region.source, match.edits).decode()
+    assert "type(sizes.n) is int" in after
+    for n in (30, 0, -5, 2.5, True):
+        args = types.SimpleNamespace(n=n), 0.5
+        assert_same(run(SIZES, "k", args), run(after, "k", args), compare_warnings=False)
 
 
 REFUSED = {

@@ -14,6 +14,7 @@ from gpuadvise.diagnose.sites import find_sites
 from gpuadvise.loopnest.ir import Nest
 from gpuadvise.matching import match_rules
 from gpuadvise.model import (
+    Calls,
     Exited,
     FunctionTime,
     LineTime,
@@ -21,6 +22,7 @@ from gpuadvise.model import (
     Refusal,
     Region,
     RunResult,
+    SiteObservation,
     Source,
     Target,
 )
@@ -208,3 +210,20 @@ print(asyncio.run(total(50)))
     tried = match_rules([(region,)], Options(), [source])
     assert not tried.candidates
     assert [r.refusal for r in tried.refused] == [region.nest]
+
+
+def test_the_calls_of_the_function_around_a_loop_are_counted() -> None:
+    text = "def f(n):\n    for i in range(n):\n        a = i\n\nfor k in range(2):\n    f(k)\n"
+    source = Source(FILE, text.encode())
+    lines = (LineTime(FILE, 2, seconds=0.2, share=0.2), LineTime(FILE, 3, seconds=0.6, share=0.6))
+    functions = (FunctionTime(FILE, "f", 0, 0, 0.8, 0.0),)
+    profile = Profile(BARE, functions, lines, "test")
+    sites = find_sites({FILE: source}, ())
+    seen = {s.key: SiteObservation(2 if s.is_function else 5, 0, {}) for s in sites}
+    found = {
+        r.site.line: r for chain in regions({FILE: source}, sites, profile, seen) for r in chain
+    }
+    assert found[2].calls == Calls(2, pytest.approx(0.8))
+    assert found[5].calls is None
+    (chain,) = [c for c in regions({FILE: source}, sites, profile, {}) if c[0].site.line == 2]
+    assert chain[0].calls is None

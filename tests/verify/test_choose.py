@@ -36,8 +36,8 @@ from gpuadvise.model import (
 from gpuadvise.observe.sandbox import Sandbox
 from gpuadvise.verify.choose import _Choice, choose, places, promise
 from gpuadvise.verify.compare import Different
+from gpuadvise.verify.one_trial import StateResult
 from gpuadvise.verify.script import ScriptTrials
-from gpuadvise.verify.states import StateResult
 from gpuadvise.verify.trying import Trying
 
 PROGRAM = """\
@@ -202,8 +202,8 @@ def test_places_are_nests(world):
 
 def test_steps_come_before_their_time_loop_and_tiny_helpers_after_their_caller():
     bare = 5.0
-    time_loop, step = promise(0.98, 4.9, bare), promise(0.97, 0.049, bare)
-    caller, helper = promise(0.98, 4.9, bare), promise(0.97, 8e-6, bare)
+    time_loop, step = promise(0.98, 4.9, 4.9, bare), promise(0.97, 0.049, 0.049, bare)
+    caller, helper = promise(0.98, 4.9, 4.9, bare), promise(0.97, 8e-6, 8e-6, bare)
     assert step > time_loop
     assert caller > helper
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from test_compose import World, reasons, winners
 
-from gpuadvise.model import Mismatch, NotFaster, Unavailable, Verified
+from gpuadvise.model import Exactness, Mismatch, NotFaster, Unavailable, Verified
 
 LOOP = """\
 import time
@@ -77,6 +77,19 @@ def test_nothing_is_left_where_each_is_wrong(world):
     )
     assert winners(chosen) == [] and not chosen.patched
     assert set(reasons(chosen)) == {"one", "two"}
+
+
+def test_what_one_with_other_digits_would_gain_is_its_own(world):
+    """Of several wrong ones each is told what was found without the others."""
+    world.program(LOOP.replace("print(total", "print(total / 7"))
+    digits = ("time.sleep(0.011); total += i", "total += i * 1.00001")
+    wrong = ("other += i", "other += i + 1")
+    loose = mistake(world, "digits", 3.0, digits)
+    loose = replace(loose, match=replace(loose.match, exactness=Exactness.LAST_DIGIT))
+    chosen = world.choose(loose, mistake(world, "wrong", 2.0, wrong))
+    told = {t.candidate.id: t.script_verdict for f in chosen.findings for t in f.others}
+    assert isinstance(told["digits"], Mismatch) and told["digits"].speedup is not None, told
+    assert isinstance(told["wrong"], Mismatch) and told["wrong"].speedup is None, told
 
 
 def test_a_wrong_one_alone_is_no_advice(world):

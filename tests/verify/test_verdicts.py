@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpuadvise.model import ErrorSize, Inconclusive, Mismatch, Usage, Verified
 from gpuadvise.verify.compare import Different, Same
+from gpuadvise.verify.one_trial import StateResult
 from gpuadvise.verify.replies import HURRIED
-from gpuadvise.verify.states import StateResult
 from gpuadvise.verify.verdicts import failed, verdict_of
 
 

@@ -28,6 +28,7 @@ from .legality import index_range
 from .normal import NotVectorisable, exposed, may_raise, negate
 from .reductions import reduce_extreme
 from .scalars import assign, carry, closed, materialise, new_buffer, release, shape_text, spill
+from .scan import scan
 from .scatter import scatter_add
 from .session import Binding, BufferRef, Context, Env, Session, Span
 from .stores import (
@@ -68,6 +69,8 @@ def block_body(
                     assign(session, name, ready, here, env, statement)
             case Store() if id(statement) in session.scatters:
                 scatter_add(session, statement, here, env)
+            case Store() if id(statement) in session.scans:
+                scan(session, statement, here, env)
             case Store():
                 pending += store(session, statement, here, env)
             case If():

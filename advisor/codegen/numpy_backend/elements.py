@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...loopnest.affine import affine, extent_symbol, variable
 from ...loopnest.ir import (
     PY_INT,
     Const,
+    For,
     Kind,
     Load,
     Scalar,
+    Store,
+    expressions,
+    statements,
     walk,
 )
 from . import indexing
@@ -42,6 +48,7 @@ def load(session: Session, expr: Load, context: Context, *, target: bool = False
     if any(isinstance(part, indexing.Border) for part in found):
         if target:
             raise NotVectorisable(f"{expr.array} is written across its edge", expr.line)
+        _check_read_before_written(session, expr, found)
         found = _with_halo(session, expr, found, context)
     name, dtype = expr.array, info.element.dtype or natural_dtype(info.element)
     halo = session.halos.get(expr.array)
@@ -66,6 +73,38 @@ def load(session: Session, expr: Load, context: Context, *, target: bool = False
     if len(along) == len(found) == 2 and along[0] == along[1]:
         return _diagonal(session, expr, found, name, dtype, context, target=target)
     return _view(expr, found, name, dtype, context, target=target)
+
+
+def _check_read_before_written(session: Session, expr: Load, found: Sequence[Part]) -> None:
+    """``x[i - 1]`` at ``i == 0`` is the last element as it was before the loop came to it.
+
+    That is not what stands there once ``x[i] = ...`` has run as one statement, and no dependence
+    test of ``i`` and ``i - 1`` knows of it. Loops are those of the user: they may be split by now.
+    """
+    wraps = any(
+        isinstance(part, indexing.Border) and affine(index) is not None
+        for part, index in zip(found, expr.index, strict=True)
+    )
+    if not wraps:
+        return
+    for loop in statements((session.nest.root,)):
+        if isinstance(loop, For) and _reads_along(loop, expr):
+            inner = statements(loop.body)
+            if any(isinstance(s, Store) and s.array == expr.array for s in inner):
+                raise NotVectorisable(
+                    f"{expr.array} is read across its edge and written in the same loop", expr.line
+                )
+
+
+def _reads_along(loop: For, expr: Load) -> bool:
+    """Whether the loop's own index is in the subscripts of the array in that line."""
+    for statement in statements(loop.body):
+        for part in (p for e in expressions(statement) for p in walk(e)):
+            if isinstance(part, Load) and (part.array, part.line) == (expr.array, expr.line):
+                forms = [form for e in part.index if (form := affine(e)) is not None]
+                if any(form.coefficient(loop.index) for form in forms):
+                    return True
+    return False
 
 
 Part = str | indexing.AxisIndex | indexing.Border | Value

@@ -24,6 +24,7 @@ from ...loopnest.ir import (
     walk,
 )
 from ...model import Region
+from ..made_lists import dead_after
 from . import reduced
 from .block import axis_order, block_body, loop_header
 from .calm import check_calm
@@ -36,8 +37,10 @@ from .legality import index_range
 from .lists import convert_lists
 from .normal import NotVectorisable, exposed
 from .planning import all_loops
+from .provenance import unshared_list
 from .relaxation import relaxation
 from .restructure import ONCE, Variant
+from .scan import scan_stores
 from .scatter import scatter_stores
 from .session import Context, Session
 from .stores import make_rows
@@ -102,10 +105,15 @@ def _session(
                     uses[part.name] = uses.get(part.name, 0) + 1
     session = Session(nest, root, region.source, np_name, axes, uses, Facts(nest))
     session.rebound = _rebound(nest, region)
+    made = (
+        n for n, info in nest.arrays.items() if info.container == "list" and unshared_list(info)
+    )
+    session.dead = frozenset(name for name in made if dead_after(region, name))
     assigned = [s.name for s in statements((root,)) if isinstance(s, Assign)]
     session.single = frozenset(name for name in assigned if assigned.count(name) == 1)
     session.narrow = dict(narrow)
     session.scatters = scatter_stores(root, nest)
+    session.scans = scan_stores(root, nest)
     relaxed = relaxation(root, nest)
     if relaxed is not None and id(root) not in axes:
         session.domains += relaxed.tests(nest)

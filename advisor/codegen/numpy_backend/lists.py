@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...loopnest.affine import Affine, affine
 from ...loopnest.ir import Append, ArrayInput, Assign, Kind, Store, statements
 from ...loopnest.text import STRINGS
+from ..nb_lists import write_back
 from ..text_edge import array_of
 from .flat import Folded, as_it_is, row_text
 from .folded import check_places
@@ -38,7 +39,7 @@ def convert_lists(session: Session) -> None:
         array = _named(session, name)
         dtype = session.narrow.get(name, natural_dtype(info.element))
         session.prologue.append(f"{array} = {_array(session, name, info, dtype)}")
-        if name in written:
+        if name in written and name not in session.dead:
             _write_back(session, name, array, info)
 
 
@@ -166,9 +167,4 @@ def _string(session: Session, name: str, info: ArrayInput) -> None:
 def _write_back(session: Session, name: str, array: str, info: ArrayInput) -> None:
     if info.container != "list":
         raise NotVectorisable(f"{name} is a {info.container}")
-    if info.ndim == 1:
-        session.epilogue.append(f"{name}[:] = {array}.tolist()")
-        return
-    row, values = session.fresh("row"), session.fresh("values")
-    session.epilogue.append(f"for {row}, {values} in zip({name}, {array}.tolist()):")
-    session.epilogue.append(f"    {row}[:] = {values}")
+    session.epilogue += write_back(name, array, info.ndim, session.fresh, info.shape[-1] or 0)

@@ -32,6 +32,7 @@ from .known import Facts
 from .legality import Access, accesses, conflict, directions, pairs, shared_loops
 from .normal import exposed
 from .relaxation import relaxation
+from .scan import only_axis, scan_stores
 from .scatter import scatter_stores
 from .triangles import is_triangle
 
@@ -129,12 +130,13 @@ class _Checker:
         self.triangles = triangles
         """Rows of different lengths may become a whole array under a mask: products gain by it."""
         self.scatters = scatter_stores(root, nest)
+        self.scans = scan_stores(root, nest)
         self.relaxed = relaxation(root, nest)
         self.found = accesses(root)
         self.pairs = [
             (a, b, tuple(directions(a, b, shared_loops(a, b), facts)))
             for a, b in pairs(self.found, nest)
-            if not (a.origin == b.origin and a.origin in self.scatters)
+            if not (a.origin == b.origin and (a.origin in self.scatters or a.origin in self.scans))
         ]
         self.futures = dict(scalars_read_after(root, nest.live_out))
         self._reduced: dict[tuple[int, frozenset[int]], frozenset[str]] = {}
@@ -150,6 +152,8 @@ class _Checker:
         for access in self.found:
             if access.write and access.origin in self.scatters and self._reordered(access, axes):
                 return "floats are added to computed elements in another order", access.line
+            if access.origin in self.scans and not only_axis(access.loops, axes):
+                return f"an element of {access.array} is made from the one before", access.line
         kept = self.relaxed is not None and self.relaxed.outer not in axes
         for a, b, signs in self.pairs:
             if kept and self.relaxed is not None and a.array == b.array == self.relaxed.array:

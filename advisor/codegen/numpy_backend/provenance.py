@@ -37,6 +37,12 @@ def proved_type(info: ArrayInput) -> bool:
     return False
 
 
+def unshared_list(info: ArrayInput) -> bool:
+    """A `proved_list` that has one name only: ``a = b = [0] * n`` has two."""
+    node = info.allocation.node if info.allocation is not None else None
+    return proved_list(info) and isinstance(node, ast.Assign) and len(node.targets) == 1
+
+
 def proved_list(info: ArrayInput) -> bool:
     """``[0] * n`` or ``[[0] * m for _ in range(n)]``: regular, of one type, rows distinct."""
     allocation = info.allocation

@@ -6,8 +6,23 @@ keep their bits. Integers are counted by ``np.bincount`` where all terms are one
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...loopnest.affine import affine
-from ...loopnest.ir import Assign, Binary, Const, Expr, For, Kind, Load, Nest, Store, statements
+from ...loopnest.ir import (
+    PY_INT,
+    Assign,
+    Binary,
+    Const,
+    Expr,
+    For,
+    Kind,
+    Load,
+    Nest,
+    Select,
+    Store,
+    statements,
+)
 from . import indexing
 from .effects import inside
 from .expressions import evaluate, truth
@@ -113,11 +128,32 @@ def _place(
             session, form, axis, span, statement.array, dim, statement.line
         )  # its guards
     else:
-        inside(session, target, dim, context, evaluate)
+        _check_inside(session, target, dim, context)
     value = evaluate(session, expr, context)
     if value.dtype in ("bool", "uint64") or value.type.kind is not Kind.INT:
         raise NotVectorisable(f"{statement.array} is indexed by {value.dtype}", statement.line)
     return value
+
+
+def _check_inside(session: Session, target: Load, dim: int, context: Context) -> None:
+    """The places that are added to are inside, be it under the condition alone.
+
+    ``if not low <= x[i] < high: continue`` stands there so that the others are. Raises
+    NotVectorisable.
+    """
+    index = target.index[dim]
+    if context.mask is not None:
+        zero = Const(PY_INT, index.line, 0)
+        chosen = Select(index.type, index.line, context.mask, index, zero)
+        places = (*target.index[:dim], chosen, *target.index[dim + 1 :])
+        try:
+            inside(
+                session, replace(target, index=places), dim, replace(context, mask=None), evaluate
+            )
+            return
+        except NotVectorisable:
+            pass  # the condition cannot be asked before the loop
+    inside(session, target, dim, context, evaluate)
 
 
 def _check_integers(session: Session, statement: Store, term: Expr, context: Context) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ...loopnest.affine import Affine
 from ...loopnest.ir import Expr, For, Interval, Nest
 from ...model import Source
 from ...patch import free_name
 from .known import Facts
+
+if TYPE_CHECKING:
+    from .scan import Scan
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,8 @@ class Session:
     """Before all loops: conversions and buffers."""
     epilogue: list[str] = field(default_factory=list)
     level: int = 0
+    dead: frozenset[str] = frozenset()
+    """Lists that the function makes itself and that nobody reads behind the loop."""
     rebound: frozenset[str] = frozenset()
     """Arrays whose name may stand before ``+=``."""
     taken: set[str] = field(default_factory=set)
@@ -166,6 +172,8 @@ class Session:
     """Arrays that the lines written so far store into."""
     scatters: frozenset[int] = frozenset()
     """``id`` of the stores that add to computed elements, see `scatter`."""
+    scans: Mapping[int, Scan] = field(default_factory=dict)
+    """``id`` of the stores that continue the element before, see `scan`."""
     axis_order: dict[str, int] = field(default_factory=dict)
     """Position of the axes of the present block."""
     kept_around: bool = False

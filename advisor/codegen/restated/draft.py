@@ -55,6 +55,8 @@ class Draft:
     """What a user can notice of the new text, see `Match.differences`."""
     plain: Mapping[str, str] = field(default_factory=dict)
     """New functions -> their body where they are not compiled."""
+    in_python: tuple[str, ...] = ()
+    """What Python runs where the loop is not compiled, if that is not the loop as it is here."""
 
     @classmethod
     def of(cls, region: Region) -> Draft:
@@ -223,15 +225,30 @@ class Draft:
         text += [f"    {line}" for line in lines]
         return self._wrapped([self.loop], text, ast.Try)
 
+    def once(self, nodes: Sequence[ast.stmt], lines: Sequence[str], name: str) -> Draft:
+        """The draft with lines in the place of statements, its loop being that over ``name``."""
+        draft = self._wrapped(nodes, lines, None)
+        loops = (n for n in draft.source.nodes if isinstance(n, ast.For))
+        loop = next(n for n in loops if isinstance(n.target, ast.Name) and n.target.id == name)
+        return replace(draft, loop=loop, names=draft.names | {name})
+
     def _wrapped(
-        self, nodes: Sequence[ast.stmt], lines: Sequence[str], kind: type[ast.If] | type[ast.Try]
+        self,
+        nodes: Sequence[ast.stmt],
+        lines: Sequence[str],
+        kind: type[ast.If] | type[ast.Try] | None,
     ) -> Draft:
-        """The draft with lines in the place of statements, which are the first block in them."""
+        """The draft with lines in the place of statements, which are the first block in them.
+
+        ``kind``: of the statement that the lines are; None if the caller finds the loop itself.
+        """
         edit = replace_statement(self.source, nodes, lines)
         data = apply_edits(self.source, [edit])
         source = Source(self.source.path, data, rebound=self.source.rebound)
-        inside = _statement_at(source, edit.start, kind).body
-        loop = _loops_in(inside)[_loops_in(nodes).index(self.loop)]
+        loop = self.loop
+        if kind is not None:
+            inside = _statement_at(source, edit.start, kind).body
+            loop = _loops_in(inside)[_loops_in(nodes).index(self.loop)]
         function = self.function
         if function is not None:
             function = _statement_at(source, self.source.span(function)[0], ast.FunctionDef)
@@ -269,6 +286,7 @@ class Draft:
             nest=nest,
             functions=functions,
             inside=(),
+            in_python=self.in_python,
         )
 
     def _functions(self) -> dict[str, ast.FunctionDef]:

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ...loopnest.scope import own_nodes
+from ...loopnest.scope import dotted, own_nodes
 from ...model import Basis, Condition, Edit, ValueInfo
 from ...names import import_edit
 from ..draws_array import Stream, python_module
@@ -279,9 +279,9 @@ def _check_fixed(draft: Draft, loop: ast.For, text: str) -> None:
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name(id="max"), args=[size, _]):
-                fixed = is_fixed_size(size, draft.loop)
+                fixed = is_fixed_size(size, draft.loop, draft.region.source)
             case ast.Call(func=ast.Name(id="len")):
-                fixed = is_fixed_size(node, draft.loop)
+                fixed = is_fixed_size(node, draft.loop, draft.region.source)
             case _:
                 continue
         if not fixed:
@@ -328,8 +328,12 @@ def _argument_tests(draft: Draft, draw: Draw) -> list[str]:
 
 
 def _read_in(node: ast.expr) -> list[str]:
-    names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
-    return [n for n in dict.fromkeys(names) if n not in _CALLED]
+    """Names and attributes; of ``x.shape[0]`` the array."""
+    read = [n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr != "shape"]
+    inside = {id(n.value) for n in read}
+    names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and id(n) not in inside]
+    paths = [path for n in read if (path := dotted(n)) is not None]
+    return [n for n in dict.fromkeys([*names, *paths]) if n not in _CALLED]
 
 
 # ----------------------------------------------------------------------- text

@@ -29,7 +29,7 @@ def with_ends(draft: Draft, nest: Nest) -> Draft:
     names = [n for n in wanted if not _seen_elsewhere(draft, n)]
     if not names or _is_tried(draft, frozenset(names)):
         return draft
-    trip = _trip_test(draft)
+    trip = trip_test(draft)
     sure = bound_by_one_trip(draft.loop) if trip else frozenset[str]()
     asked = [n for n in names if n in sure]
     flagged = [n for n in names if n not in sure and _is_bound_here_only(draft, n)]
@@ -78,10 +78,10 @@ def _is_tried(draft: Draft, names: frozenset[str]) -> bool:
     return False
 
 
-def _trip_test(draft: Draft) -> str:
+def trip_test(draft: Draft) -> str:
     """A test that holds if the loop runs at all; empty if there is none."""
-    if not isinstance(draft.loop, ast.For):
-        return ""
+    if isinstance(draft.loop, ast.While):
+        return ast.unparse(draft.loop.test) if _is_calm_test(draft.loop.test) else ""
     match draft.loop.iter:
         case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]) if _is_plain(stop):
             return f"{ast.unparse(stop)} > 0"
@@ -95,6 +95,14 @@ def _trip_test(draft: Draft) -> str:
 
 
 _NONE = ValueInfo("none", "builtins.NoneType")
+
+
+def _is_calm_test(node: ast.expr) -> bool:
+    """``t < end``: asked once more, it says the same."""
+    match node:
+        case ast.Compare(left=left, comparators=[right]):
+            return _is_plain(left) and _is_plain(right)
+    return False
 
 
 def _is_plain(node: ast.expr) -> bool:

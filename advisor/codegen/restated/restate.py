@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from dataclasses import replace
 
 from ...loopnest.ir import Kind, Nest
-from ...model import Basis, Condition, Match, Refusal, Region, Restated
+from ...model import Basis, Condition, Edit, Match, Refusal, Region, Restated
 from ...names import import_edit
 from ...patch import composed
 from ..answers import answer
@@ -20,6 +21,7 @@ from .draft import Draft
 from .draws import without_draws
 from .ends import with_ends
 from .exits import without_else, without_returns
+from .filled import without_filled
 from .generators import without_generators
 from .in_order import with_named_operands
 from .letters import without_letters
@@ -30,9 +32,11 @@ from .prints import without_prints
 from .queues import without_queues
 from .ragged import without_ragged_rows
 from .slices import is_slice, with_named_slices, without_slices
+from .sorts import with_sorts
 from .starts import with_fitting_starts, with_starts
 from .swaps import without_swaps
 from .twister import with_twister
+from .vectors import with_components
 
 _ROUNDS = 20
 
@@ -52,6 +56,7 @@ def without_folds(draft: Draft) -> Draft:
 PASSES = (
     without_draws,
     without_prints,
+    without_filled,
     without_swaps,
     without_ints_among_floats,
     without_called_conditions,
@@ -79,7 +84,40 @@ def emit_restated(region: Region) -> Match | Refusal | None:
 
 def _restated(region: Region) -> Match | None:
     """The first form that can be compiled. Raises Unsupported with what is wrong with the first."""
-    draft = Draft.of(region)
+    if not isinstance(region.nest, Refusal):
+        return _passed(region, Draft.of(region))
+    try:
+        found = _passed(region, Draft.of(region))
+    except Unsupported as error:
+        found = _rarer(region)
+        if found is None:
+            raise error from None
+    return found or _rarer(region)
+
+
+def _rarer(region: Region) -> Match | None:
+    """The loop in one of the forms that leave Python the user's own; None where there is none."""
+    return _sorting(region) or _in_components(region)
+
+
+def _sorting(region: Region) -> Match | None:
+    """The loop that sorts short lists itself; None where none are sorted. Raises Unsupported."""
+    plain = Draft.of(region)
+    draft = with_sorts(plain)
+    return None if draft is plain else _compiled(without_slices(without_folds(draft)))
+
+
+def _in_components(region: Region) -> Match | None:
+    """The loop without small vectors; None where there are none. Raises Unsupported."""
+    plain = without_slices(Draft.of(region))
+    draft = with_components(plain)
+    if draft is plain:
+        return None
+    return _compiled(draft) if draft.in_python else _passed(region, draft)
+
+
+def _passed(region: Region, draft: Draft) -> Match | None:
+    """The loop behind all passes, compiled. Raises Unsupported."""
     for one in PASSES:
         draft = one(draft)
     if not draft.edits or _compiles_as_it_is(region):
@@ -117,7 +155,10 @@ def _compiled(draft: Draft) -> Match:
     if isinstance(nest, Refusal):
         raise Unsupported(nest.reason, None, nest.suggestion)
     check_mixed(draft, nest)
+    loop = ast.unparse(draft.loop)
     draft = with_ends(with_starts(draft, nest), nest)
+    if draft.in_python and ast.unparse(draft.loop) != loop:
+        raise Unsupported("variables that only the loop of vectors sets are read behind it")
     draft = _asking_sums(draft, nest).guarded()
     match = emit(draft.restated(), parallel=False)
     if isinstance(match, Refusal):
@@ -133,8 +174,17 @@ def _compiled(draft: Draft) -> Match:
         edits=edits,
         ledger=ledger,
         differences=(*draft.differences, *match.differences),
-        restated=Restated(draft.edits, draft.tests),
+        restated=Restated(_first_step(draft), draft.tests),
     )
+
+
+def _first_step(draft: Draft) -> tuple[Edit, ...]:
+    """From the user's text to the one that Python runs where the loop is not compiled."""
+    if not draft.in_python:
+        return draft.edits
+    changes = draft.instead(draft.loop, draft.in_python)
+    edits = composed(draft.region.source, draft.edits, changes)
+    return with_plain_draws(draft.region.source, edits, draft.plain)
 
 
 def _asking_sums(draft: Draft, nest: Nest) -> Draft:

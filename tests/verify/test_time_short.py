@@ -1,0 +1,300 @@
+"""What is tried, and in which order, where the budget leaves little."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gpuadvise.deadline import Deadline
+from gpuadvise.model import (
+    Calls,
+    Candidate,
+    Edit,
+    ErrorSize,
+    Exactness,
+    Inconclusive,
+    Match,
+    Mismatch,
+    Ratio,
+    Refusal,
+    Region,
+    Site,
+    SiteObservation,
+    Source,
+    Trial,
+    Verified,
+)
+from gpuadvise.verify.capture import take
+from gpuadvise.verify.choose import _Choice
+from gpuadvise.verify.compare import Different, Same
+from gpuadvise.verify.one_trial import OneTrial, StateResult
+from gpuadvise.verify.replies import HURRIED, Reference, Run
+from gpuadvise.verify.schedule import Room
+from gpuadvise.verify.telling import nearest, trifling
+from gpuadvise.verify.trying import Trying
+
+TEXT = """\
+def step(rows):
+    for row in rows:
+        for k in range(9):
+            row[k] += k
+
+for n in range(100):
+    for k in range(n):
+        pass
+"""
+SOURCE = Source(Path("prog.py"), TEXT.encode())
+
+
+def region(line: int, share: float, entries: int, calls: Calls | None = None) -> Region:
+    nodes = [n for n in SOURCE.nodes if isinstance(n, ast.For) and n.lineno == line]
+    function = SOURCE.tree.body[0] if line < 5 else None
+    assert function is None or isinstance(function, ast.FunctionDef)
+    site = Site(SOURCE.path, line, "step" if function else "<module>")
+    seen = SiteObservation(entries, 1, {})
+    refusal = Refusal("not lowered")
+    return Region(site, SOURCE, nodes[0], function, None, share, 0, seen, refusal, calls=calls)
+
+
+def candidate(name: str, where: Region, *needs: str) -> Candidate:
+    start = TEXT.index("for")
+    match = Match((Edit(start, start, ""),), "slow", "faster", needs=frozenset(needs))
+    return Candidate(name, name, where, match)
+
+
+class Fake(Trying):
+    """Time stands still; what states and whole runs would say is given."""
+
+    def __init__(self, left: float, verdicts: dict[str, Any] | None = None) -> None:
+        super().__init__(
+            SimpleNamespace(states_of=lambda where: []),  # type: ignore[arg-type]
+            SimpleNamespace(original_walls=(5.0,), stand_in=None, notes=[]),  # type: ignore[arg-type]
+            bare_wall=5.0,
+            min_speedup=1.1,
+            deadline=Deadline(left, clock=lambda: 0.0),
+            unsafe=False,
+            progress=lambda text: None,
+        )
+        self.verdicts = verdicts or {}
+        self.asked: list[str] = []
+
+    def on_states(self, candidate: Candidate, *, full: bool = False) -> Trial:
+        self.asked.append(candidate.id + " in full" * full)
+        return self.verdicts[self.asked[-1]](candidate)
+
+    def script(self, trial: Trial, beat: float | None, *, quick: bool) -> Trial:
+        return Trial(trial.candidate, trial.region_verdict, faster(9.0), None)
+
+
+def faster(times: float) -> Verified:
+    ratio = Ratio(times, times, times, (5.0,), (5.0 / times,))
+    return Verified(ratio, ErrorSize(), 1, "everything")
+
+
+def predicted(seconds: float) -> Any:
+    return lambda found: Trial(found, faster(9.0), None, seconds)
+
+
+# -------------------------------------------------------------- what is estimated
+def test_a_replay_is_a_call_of_the_function_around_the_loop():
+    """Entered 10,000 times in two calls: a replay takes half the run, an entry next to nothing."""
+    trying = Fake(30.0)
+    inner = region(3, 0.8, 10_000, Calls(2, 0.9))
+    assert trying.replay(inner) == pytest.approx(0.9 * 5.0 / 2)
+    assert trying.entry(inner) == pytest.approx(0.8 * 5.0 / 10_000)
+    at_module_level = region(7, 0.8, 100)
+    assert trying.replay(at_module_level) == pytest.approx(0.8 * 5.0 / 100)
+
+
+def test_at_best_counts_entering_and_the_compiler():
+    trying = Fake(30.0)
+    once, often = region(2, 0.8, 1), region(3, 0.8, 100_000)
+    plain = trying.at_best(candidate("a", once, "numpy"))
+    assert plain == pytest.approx(1.0, abs=0.1)
+    assert trying.at_best(candidate("b", once, "numpy", "numba")) > plain + 1.0
+    assert trying.at_best(candidate("c", often, "numpy")) == pytest.approx(plain + 0.5, abs=0.1)
+
+
+# ------------------------------------------------------------------- which states
+def state(line: int | None, reason: str) -> Any:
+    return SimpleNamespace(hello=SimpleNamespace(line=line, reason=reason))
+
+
+def test_states_of_the_loop_itself_come_before_those_of_a_loop_around_it():
+    around, first, late = state(6, "first"), state(7, "first"), state(7, "late")
+    inner, outer = region(7, 0.9, 100), region(6, 1.0, 1)
+    assert nearest([around, first, late], inner) == [late, first]
+    assert nearest([around], inner) == [around]
+    assert nearest([around, first, late], outer) == [around]
+    calls = [state(None, "first"), state(None, "late")]
+    assert nearest(calls, region(2, 0.9, 1)) == calls
+
+
+def test_a_call_that_is_much_shorter_than_usual_tells_no_gain():
+    same = Same(ErrorSize(), "equal")
+    assert trifling(StateResult(1, "first", same, original_times=(0.001,)), usual=0.1)
+    assert not trifling(StateResult(1, "first", same, original_times=(0.05,)), usual=0.1)
+    different = StateResult(1, "first", Different("result"), original_times=(0.001,))
+    assert not trifling(different, usual=0.1)
+
+
+# ------------------------------------------------------------- which candidates
+OUTER = region(2, 0.9, 1, Calls(1, 0.9))
+INNER = region(3, 0.8, 1_500_000, Calls(1, 0.9))
+
+
+def left_out(trying: Trying, tried: Candidate, before: Sequence[Trial]) -> str:
+    trial = _Choice(trying)._left_out(tried, before, [])
+    if trial is None:
+        return ""
+    assert isinstance(trial.region_verdict, Inconclusive)
+    return trial.region_verdict.why
+
+
+def test_a_loop_of_a_few_microseconds_is_not_tried_where_time_is_short():
+    inner = candidate("inner", INNER, "numpy")
+    assert "2.7 us each time it is entered" in left_out(Fake(15.0), inner, [])
+    assert not left_out(Fake(300.0), inner, [])
+    found = predicted(2.0)(candidate("outer", OUTER, "numpy"))
+    assert left_out(Fake(300.0), inner, [found])
+    assert not left_out(Fake(15.0), candidate("plain Python", INNER), [])
+
+
+def test_what_cannot_beat_the_best_so_far_is_not_tried_where_time_is_short():
+    first = predicted(0.9)(candidate("array", OUTER, "numpy"))
+    compiled = candidate("compiled", region(2, 0.9, 1, Calls(1, 0.9)), "numba")
+    assert "1.7 s at best, with another 0.9 s" in left_out(Fake(20.0), compiled, [first])
+
+
+def test_a_small_gain_does_not_keep_the_time_of_a_large_one():
+    """Whole runs of the first, predicted at 4 of 5 s, would take 12 of the 10 s that are left."""
+    compiled = candidate("compiled", OUTER, "numba")
+    small = predicted(4.0)(candidate("array", OUTER, "numpy"))
+    assert not left_out(Fake(10.0), compiled, [small])
+    large = predicted(3.0)(candidate("array", OUTER, "numpy"))
+    assert left_out(Fake(8.0), compiled, [large])
+
+
+def test_what_was_beaten_is_tried_once_the_winner_turned_out_wrong():
+    array, compiled = candidate("array", OUTER, "numpy"), candidate("compiled", OUTER, "numba")
+    wrong = Mismatch("NaN")
+    verdicts = {
+        "array": predicted(0.9),
+        "array in full": lambda found: Trial(found, wrong),
+        "compiled": predicted(1.5),
+        "compiled in full": predicted(1.5),
+    }
+    trying = Fake(20.0, verdicts)
+    first, second = _Choice(trying)._place([array, compiled], [])
+    assert trying.asked == ["array", "array in full", "compiled", "compiled in full"]
+    assert first.region_verdict is wrong
+    assert second.candidate is compiled and isinstance(second.script_verdict, Verified)
+
+
+def test_the_most_promising_of_a_place_is_tried_first():
+    inner, outer = candidate("inner", INNER, "numpy"), candidate("outer", OUTER, "numba")
+    verdicts = {"outer": predicted(1.8), "outer in full": predicted(1.8)}
+    trying = Fake(20.0, verdicts)
+    first, second = _Choice(trying)._place([inner, outer], [])
+    assert trying.asked == ["outer", "outer in full"]
+    assert (first.candidate, second.candidate) == (inner, outer)
+
+
+def test_a_second_candidate_leaves_time_for_a_whole_run_of_the_first():
+    """It is predicted to take 2 of 5 s: of the 10 s that are left, 2.3 are kept for that."""
+    given: list[float] = []
+
+    def call(*args: object, limit: float, **options: object) -> StateResult:
+        given.append(limit)
+        times = (4.0,), (1.0,)
+        same = Same(ErrorSize(), "equal")
+        return StateResult(1, "first", same, None, *times, 0.25)
+
+    trying = Fake(10.0)
+    held = SimpleNamespace(try_candidate=call)
+    trying.server = SimpleNamespace(states_of=lambda where: [held])  # type: ignore[assignment]
+    for name in ("array", "other"):
+        Trying.on_states(trying, candidate(name, OUTER, "numpy"))
+    assert given[0] == 10.0
+    predicted = 0.1 * 5.0 + 0.9 * 5.0 / 4.0 + 0.25
+    assert given[1] == pytest.approx(10.0 - 1.15 * predicted)
+
+
+# ------------------------------------------------------------------- later calls
+class Calling:
+    """A held state whose calls answer as they are told to."""
+
+    def __init__(self, *answers: dict[str, Any]) -> None:
+        self.answers = list(answers)
+        self.hello = SimpleNamespace(entry=1, reason="first")
+        self.limits: list[float] = []
+
+    def trial_name(self, changed: object) -> str:
+        return "candidate"
+
+    def ignorable(self, changed: object) -> frozenset[str]:
+        return frozenset()
+
+    def time_original(self, deadline: Deadline) -> None: ...
+
+    def keeps(self, limit: float) -> bool:
+        return True
+
+    def attempt(self, side: str, changed: object, limit: float, **options: Any) -> Run:
+        self.limits.append(limit)
+        answer = {"setup": 0.0, "cpu": 1.0, "faults": 0, "limit": limit, **self.answers.pop(0)}
+        wanted = options["want_capture"] and answer["status"] == "done"
+        return Run(answer, ROOTS if wanted else None)
+
+
+ROOTS = take({"result": 3, "exception": None})
+
+
+COMPILED = b"import numba\n"
+
+
+def tried(
+    calls: Calling, original: float, room: Room | None = None, text: bytes = COMPILED
+) -> StateResult:
+    reference = Reference(ROOTS, [original], None, [])
+    held: Any = calls
+    changed = {Path("prog.py"): text}
+    deadline = Deadline(3.0, clock=lambda: 0.0)
+    return OneTrial(held, reference, changed, deadline, 2, room).run(Exactness.BITS, 1)
+
+
+DONE, STOPPED = {"status": "done", "seconds": 1.0}, {"status": "timeout"}
+
+
+def test_a_later_call_that_finds_no_time_takes_nothing_from_the_first():
+    result = tried(Calling(DONE, STOPPED, STOPPED), original=4.0)
+    assert result.same and result.failure is None and result.candidate_times == (1.0,)
+    # A first call that is slower than the original's, compilation included, says nothing alone.
+    result = tried(Calling(DONE, STOPPED, STOPPED), original=0.5)
+    assert result.comparison is None and result.failure == HURRIED
+
+
+@pytest.mark.parametrize(("left", "calls"), [(3.0, 1), (30.0, 2)])
+def test_a_later_call_leaves_time_for_a_whole_run(left, calls):
+    """The rewritten script is expected to take 2.5 s: a quarter of its time, and 1 s."""
+    room = Room(lambda: left, lambda ratio: 6.0 * ratio + 1.0)
+    calling = Calling(DONE, DONE)
+    assert tried(calling, original=4.0, room=room).same
+    assert len(calling.limits) == calls
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text", "calls"),
+    [(2.0, b"import numpy\n", 1), (0.5, b"import numpy\n", 3), (2.0, COMPILED, 2)],
+)
+def test_a_long_call_that_has_lost_is_not_repeated(seconds, text, calls):
+    """A compiled one may have taken its time for compiling."""
+    answer = {**DONE, "seconds": seconds}
+    calling = Calling(answer, answer, answer)
+    assert tried(calling, original=1.0, text=text).same
+    assert len(calling.limits) == calls
