@@ -15,5 +15,5 @@ def test_a_traced_run_that_does_not_end_is_stopped_and_said(tmp_path: Path) -> N
     with Sandbox(target) as box:
         run = trace_run(box, target, limit=1.5)
     assert isinstance(run.run.end, Stopped)
-    assert run.trace is None
+    assert run.trace is None or not len(run.trace["kernels"])  # there may be a GPU
     assert run.notes[0] == "the traced run was stopped after 1.5 s"
