@@ -80,19 +80,33 @@ def verdict(result: Result) -> str:
         return _best(result)
     later = result.lead(Condition.LATER)
     base = _size(result)
-    moves = [c for c in later.changes if c.after.gpu and not c.before.gpu]
+    moves = _moves(later)
     if later.smallest is not None and later.smallest.gpu:
         return f"move now: {later.smallest} is fastest from {result.curves.sizes[0]} on"
     if not moves:
         return (
             f"stay on the CPU: no GPU version is faster than {later.at(base)} "
-            f"up to {result.parameter.name} = {result.curves.sizes[-1]}"
+            f"up to {result.parameter.name} = {result.curves.sizes[-1]}{_single_runs(result)}"
         )
     first, now = moves[0], later.at(base)
     where = f"{first.after} is faster than {first.before} above {size_words(first)}"
     if now is not None and now.gpu:
         return f"move now: {where}, and yours is {result.parameter.name} = {base}"
     return f"stay on the CPU at {result.parameter.name} = {base}; move to the GPU above it: {where}"
+
+
+def _moves(lead: Lead) -> list[Change]:
+    """Where a version for a GPU takes the lead from one for the CPU."""
+    return [c for c in lead.changes if c.after.gpu and not c.before.gpu]
+
+
+def _single_runs(result: Result) -> str:
+    """From where on a GPU pays for somebody who runs the program once; empty if nowhere."""
+    moves = _moves(result.lead(Condition.FIRST))
+    if not moves:
+        return ""
+    where = f"above {result.parameter.name} = {size_words(moves[0])}"
+    return f" in later runs; for a single run, {moves[0].after} is fastest {where}"
 
 
 def _size(result: Result) -> int:

@@ -15,6 +15,7 @@ import contextlib
 import gc
 import hashlib
 import sys
+import time
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +28,8 @@ NODE_LIMIT = 300_000
 """A warm-up is only tried on states of at most this many objects,"""
 BYTE_LIMIT = 512 << 20
 """and at most this many array bytes."""
+ANOTHER_CALL = 0.5
+"""Seconds that a first call may have taken for a second one to follow."""
 _HEAP_TYPE = 1 << 9
 _NUMBERS = (int, float, complex, bool)
 _LEAVES = (
@@ -48,8 +51,9 @@ def warm_up(
 ) -> str | Snapshot:
     """Call once on shuffled data. Returns why that is not possible, or the state before.
 
-    ``other``: the same call with other numbers as arguments; where that raises, ``invoke`` is what
-    warms up.
+    ``other``: the same call with other numbers as arguments. ``invoke`` follows where that took
+    little, or raised: what is remembered by the numbers shows in the one, and what is remembered by
+    the objects that hold the data in the other.
 
     ``roots`` gives what the state reaches, ``spaces`` are the user's modules; ``data`` is what to
     shuffle: the arguments, or the namespace of a module-level loop. What the candidate itself
@@ -63,17 +67,24 @@ def warm_up(
         return "the state is too large for a warm-up"
     settings = surroundings.snapshot()
     shuffle(data)
-    calls = [call for call in (other, invoke) if call is not None]
-    for call in calls:
-        with contextlib.suppress(BaseException):  # shuffled data may well make the code raise
-            call()
-            break
+    _first_calls(invoke, other)
     snapshot.restore()
     # np.seterr() or os.chdir(): the second call would find them done.
     if fingerprint(roots()) != before or surroundings.changed_since(settings):
         return "the state cannot be put back after a first call"
     gc.collect()
     return snapshot
+
+
+def _first_calls(invoke: Callable[[], Any], other: Callable[[], Any] | None) -> None:
+    start = time.perf_counter()
+    for call in (other, invoke):
+        if call is None:
+            continue
+        with contextlib.suppress(BaseException):  # shuffled data may well make the code raise
+            call()
+            if time.perf_counter() - start > ANOTHER_CALL:
+                return
 
 
 def returned_again(result: Any, before: Snapshot, invoke: Callable[[], Any]) -> bool:

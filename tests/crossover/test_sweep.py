@@ -283,3 +283,19 @@ def test_importing_numpy_is_start_up_where_the_rewrite_brings_it(
     made.box.run = lambda argv, **named: (asked.append(argv[-1]), run(argv, **named))[1]  # type: ignore[method-assign]
     Sweep(made.box, made.target, None, made.sources, made.parameter, made.versions, made.deadline)
     assert asked == ["pass", "import numpy", "import numba"]
+
+
+def test_a_gpu_that_pays_for_a_single_run_only(sweep: Callable[..., Sweep]) -> None:
+    """Compiled code for the CPU is quicker once it is there."""
+    compiled = """\
+    import os  # stands in for numba
+    cached = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__pycache__", "k.nbi")
+    took(0.1 if os.path.exists(cached) else 1.5)
+    os.makedirs(os.path.dirname(cached), exist_ok=True)
+    open(cached, "w").close()
+"""
+    made = sweep((Kind.NUMBA, compiled), (Kind.CUDA, "    took(0.5)\n"))
+    made.at([16, 64, 200])
+    words = verdict(result(made))
+    assert words.startswith("stay on the CPU: no GPU version is faster than")
+    assert "up to N = 200 in later runs; for a single run, numba.cuda is fastest above N =" in words

@@ -42,6 +42,42 @@ def test_remembered_results(bench, key):
     assert isinstance(result.comparison, Different), result
 
 
+NEAREST = """
+def nearest(values, wanted):
+    best = 0
+    for k in range(len(values)):
+        if abs(values[k] - wanted) < abs(values[best] - wanted):
+            best = k
+    return best
+
+
+def arguments():
+    return ([float(k * 7 % 31) for k in range(31)], 12), {}
+"""
+
+
+@pytest.mark.parametrize("key", ["id(values)", "(id(values), id(wanted))", "wanted", "len(values)"])
+def test_plain_numbers_that_are_remembered(bench, key):
+    """By the list itself, which may hold something else the next time; by the number alone."""
+    state = bench.hold(NEAREST, "call", "nearest")
+    old = NEAREST.partition("\n\n\n")[0].strip()
+    body = old.replace("def nearest", "def _nearest")
+    new = f"""_kept = {{}}
+
+
+{body}
+
+
+def nearest(values, wanted):
+    key = {key}
+    if key not in _kept:
+        _kept[key] = _nearest(values, wanted)
+    return _kept[key]
+"""
+    result = bench.trial(state, old, new, repeats=1)
+    assert isinstance(result.comparison, Different), result
+
+
 def test_a_new_list_in_every_call(bench):
     state = bench.hold(PROGRAM, "call", "words")
     new = KEPT.replace("KEY", "text").replace("return _kept[text]", "return list(_kept[text])")
