@@ -18,7 +18,7 @@ def spread(low, high, out):
         out[i] = 1.0 / (high[i] - low[i])
 
 
-rows = [[((i * 31 + j * 17) % 97) / 97.0 for j in range(200)] for i in range(1500)]
+rows = [[((i * 31 + j * 17) % 97) / 97.0 for j in range(200)] for i in range(6000)]
 means = [0.0] * len(rows)
 for limit in (0.25, 0.5, 0.75):
     row_means(rows, limit, means)
@@ -30,7 +30,7 @@ try:
 except ZeroDivisionError as error:
     print(error, means[699], means[700], means[-1])
 
-low = [float(i % 50) for i in range(150_000)]
+low = [float(i % 50) for i in range(2_000_000)]
 high = [value + 2.0 for value in low]
 out = [0.0] * len(low)
 spread(low, high, out)

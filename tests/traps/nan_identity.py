@@ -35,12 +35,12 @@ def largest(values):
     return top
 
 
-data = [NAN if k % 9 == 4 else (k % 23) * 0.5 - 3 for k in range(120_000)]
+data = [NAN if k % 9 == 4 else (k % 23) * 0.5 - 3 for k in range(600_000)]
 for low in (0.0, -9.0, NAN):
     kept = keep(data, low)
     print(len(kept), NAN in kept, kept.count(NAN), len(Counter(kept)))
 same = copied(data)
 print(same == data, NAN in same, same.index(NAN))
 print(filled(data, NAN).count(NAN), len({*filled(data, -1.0)}))
-steps = [k * 0.5 for k in range(200_000)]
+steps = [k * 0.5 for k in range(1_000_000)]
 print(largest(steps) is steps[-1], largest(steps) == steps[-1])

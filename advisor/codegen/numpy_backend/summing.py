@@ -110,7 +110,8 @@ class _Step:
 class _Summing:
     def __init__(self, variant: Variant, nest: Nest, facts: Facts) -> None:
         self.nest, self.facts = nest, facts
-        self.moved = set(variant.moved)
+        self.moved: dict[int, Stmt | None] = dict.fromkeys(variant.moved)
+        """By ``id``; kept alive here, that no other statement gets it."""
         self.after = dict(scalars_read_after(variant.root, nest.live_out))
         self.stray = exposed((variant.root,)) | nest.live_out | facts.assigned
         """Names that a loop's index must not have: someone reads or sets them besides."""
@@ -122,7 +123,7 @@ class _Summing:
         for statement in body:
             new = self._statement(statement, outer)
             if id(statement) in self.moved:
-                self.moved |= {id(s) for s in new}
+                self.moved |= {id(s): s for s in new}
             result += new
         return _started(tuple(result))
 
@@ -158,7 +159,7 @@ class _Summing:
         if any(s is None for s in new):
             return None
         done = tuple(s for s in new if s is not None)
-        self.moved |= {id(s) for s in statements(done) if not isinstance(s, For)}
+        self.moved |= {id(s): s for s in statements(done) if not isinstance(s, For)}
         return done
 
     def _inlined(self, loop: For, after: frozenset[str]) -> tuple[Stmt, ...] | None:
