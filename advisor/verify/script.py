@@ -61,6 +61,9 @@ left: it tells what more runs would change."""
 ROOMY = 2.0
 """One more run of the original goes first if so many of it and the rewrite fit in what is left:
 on a busy machine it may take twice as long as the real one did."""
+FAR = 6.0
+"""It goes behind runs of a rewrite that are expected to take so many times less: three of them take
+half of its time at most, and their gain is plain where it is real."""
 Progress = Callable[[str], None]
 
 
@@ -242,7 +245,8 @@ class ScriptTrials:
         self._deadline, self._meter = deadline, Meter()
         timed = Timed(patched)
         needed = self._needed(goal)
-        if deadline.remaining() < ROOMY * needed:
+        short = deadline.remaining() < needed
+        if short or (deadline.remaining() < ROOMY * needed and self._costs_little(goal)):
             # A run of the original that must be stopped would take the time of the rewrite's.
             verdict = self._without_original(patched, goal)
             if verdict is not None:
@@ -265,6 +269,11 @@ class ScriptTrials:
             if not timed.walls:
                 return out_of_time(needed, deadline)
             return self._verdict(timed, replace(goal, beat=0.0), deadline)
+
+    def _costs_little(self, goal: Goal) -> bool:
+        """Whether runs of the rewrite leave the time for one of the original all the same."""
+        usual = self.usual
+        return usual is not None and goal.expected is not None and FAR * goal.expected < usual
 
     def _without_original(self, patched: Mapping[Path, bytes], goal: Goal) -> Verified | None:
         """The rewrite against runs of the original that were made for other reasons."""
