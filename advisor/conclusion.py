@@ -8,6 +8,7 @@ from .deadline import Deadline
 from .diagnose.hotspots import MIN_SHARE
 from .model import (
     Advice,
+    Corrected,
     Inconclusive,
     Mismatch,
     NotFaster,
@@ -40,6 +41,9 @@ def conclusion(
         rewrites = "1 rewrite" if count == 1 else f"{count} rewrites"
         if isinstance(chosen.script_verdict, Verified):
             return f"{rewrites} verified: the whole script {deciding(chosen.script_verdict)}"
+        if isinstance(chosen.script_verdict, Corrected):
+            made = "1 correction" if count == 1 else f"{count} corrections"
+            return f"{made} of what the script measures of itself; nothing gets faster by that"
         return f"{rewrites} in the patch; the whole script is unverified"
     if reasons := unconfirmed(chosen):
         return _unconfirmed(reasons)

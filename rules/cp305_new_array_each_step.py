@@ -8,19 +8,24 @@ name holds the array that is overwritten.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gpuadvise.api import (
     Basis,
     Condition,
+    Edit,
     Ignores,
     Match,
     Mistake,
     Refusal,
     Region,
+    Source,
     Spots,
     rule,
 )
 from gpuadvise.codegen import ast_tools as tools
 from gpuadvise.gpucode.cupy_in_place import Remade, remade
+from gpuadvise.gpucode.cupy_pingpong import Exchange, exchanges
 from gpuadvise.gpucode.cupy_text import mistake, objection, seen_at, types_of
 
 HEAD = """\
@@ -77,6 +82,68 @@ def settle(size, steps):
     return signal.get()
 """,
     ),
+    Spots(
+        before=HEAD
+        + """\
+def diffuse(size, steps):
+    u = cp.zeros(size)
+    u[0] = 1.0
+    for _ in range(steps):
+        new = 0.5 * u + 0.25 * (cp.roll(u, 1) + cp.roll(u, -1))
+        if float(cp.abs(new - u).max()) < 1e-9:
+            break
+        u = new
+    return u.get()
+""",
+        line=8,
+        function="diffuse",
+        inputs="args = (1000, 20)",
+        after=HEAD
+        + """\
+def diffuse(size, steps):
+    u = cp.zeros(size)
+    u[0] = 1.0
+    new = cp.empty_like(u)
+    for _ in range(steps):
+        cp.add(0.5 * u, 0.25 * (cp.roll(u, 1) + cp.roll(u, -1)), out=new)
+        if float(cp.abs(new - u).max()) < 1e-9:
+            break
+        u, new = new, u
+    return u.get()
+""",
+    ),
+    Spots(
+        before=HEAD
+        + """\
+def heat(rows, columns, steps):
+    plate = cp.zeros((rows, columns))
+    plate[0] = 100.0
+    for _ in range(steps):
+        after = plate.copy()
+        after[1:-1, 1:-1] = 0.25 * (
+            plate[2:, 1:-1] + plate[:-2, 1:-1] + plate[1:-1, 2:] + plate[1:-1, :-2]
+        )
+        plate = after
+    return plate.get()
+""",
+        line=8,
+        function="heat",
+        inputs="args = (40, 30, 25)",
+        after=HEAD
+        + """\
+def heat(rows, columns, steps):
+    plate = cp.zeros((rows, columns))
+    plate[0] = 100.0
+    after = cp.empty_like(plate)
+    for _ in range(steps):
+        after[...] = plate
+        after[1:-1, 1:-1] = 0.25 * (
+            plate[2:, 1:-1] + plate[:-2, 1:-1] + plate[1:-1, 2:] + plate[1:-1, :-2]
+        )
+        plate, after = after, plate
+    return plate.get()
+""",
+    ),
     Ignores(
         before=HEAD
         + """\
@@ -107,6 +174,22 @@ def frames(size, steps):
     Ignores(
         before=HEAD
         + """\
+def frames(size, steps):
+    u = cp.ones(size)
+    kept = []
+    for _ in range(steps):
+        new = 0.5 * u + 0.25 * (cp.roll(u, 1) + cp.roll(u, -1))
+        kept.append(new)
+        u = new
+    return kept
+""",
+        because="the array that would be written again is kept",
+        function="frames",
+        static=True,
+    ),
+    Ignores(
+        before=HEAD
+        + """\
 def change(size, steps):
     x = cp.ones(size)
     for step in range(steps):
@@ -125,7 +208,7 @@ def change(size, steps):
 @rule(cases=CASES)
 def new_array_each_step(region: Region) -> tuple[Mistake, ...] | None:
     """The loop makes a new array in each step where the old one is used no more."""
-    found = []
+    found = [*_exchanged(region)]
     for one in remade(region):
         seen = seen_at(region, [one.statement], "kernel", "alloc")
         if seen is None:
@@ -134,6 +217,50 @@ def new_array_each_step(region: Region) -> tuple[Mistake, ...] | None:
         remedy = "compute in place, or let two arrays change places"
         found.append(mistake(region, one.statement, what, remedy, seen, _in_place(region, one)))
     return tuple(found) or None
+
+
+def _exchanged(region: Region) -> Iterator[Mistake]:
+    for one in exchanges(region):
+        seen = seen_at(region, [one.made], "kernel", "alloc")
+        if seen is None:
+            continue
+        what = f"each step makes a new array {one.new}, which then takes the place of {one.old}"
+        remedy = "let two arrays change places"
+        yield mistake(region, one.made, what, remedy, seen, _in_turn(region, one))
+
+
+def _in_turn(region: Region, one: Exchange) -> Match | Refusal:
+    refusal = objection(region, one.old, one.new)
+    if refusal is not None:
+        return refusal
+    source = region.source
+    cupy = tools.module_alias(source, "cupy")
+    if cupy is None:
+        return Refusal("the file has no import cupy at its top", 1)
+    before = tools.insert_before(source, region.loop, [f"{one.new} = {cupy}.empty_like({one.old})"])
+    swap = tools.replace_lines(source, one.swap, [f"{one.old}, {one.new} = {one.new}, {one.old}"])
+    return Match(
+        edits=(before, _written(source, one), swap),
+        why="",
+        change=f"{one.old} and {one.new} are two arrays that change places in each step",
+        needs=frozenset({"cupy"}),
+        ledger=(
+            Condition(
+                f"no other name holds {one.old} or {one.new}, and both have one type and shape",
+                Basis.PROVED,
+                f"lines {one.made.lineno}-{one.swap.lineno}",
+            ),
+        ),
+    )
+
+
+def _written(source: Source, one: Exchange) -> Edit:
+    """The statement over memory that is there; its line goes where nothing has to be written."""
+    if one.line:
+        return tools.replace_lines(source, one.made, [one.line])
+    assert one.made.end_lineno is not None
+    start = source.line_starts[one.made.lineno - 1]
+    return Edit(start, source.line_starts[one.made.end_lineno], "")
 
 
 def _in_place(region: Region, one: Remade) -> Match | Refusal:

@@ -7,7 +7,21 @@ Why it may differ: with a wait, or with events, the measured times become those 
 
 from __future__ import annotations
 
-from gpuadvise.api import Ignores, Mistake, Region, Spots, rule
+import ast
+
+from gpuadvise.api import (
+    Basis,
+    Condition,
+    Ignores,
+    Match,
+    Mistake,
+    Purpose,
+    Refusal,
+    Region,
+    Spots,
+    rule,
+)
+from gpuadvise.codegen import ast_tools as tools
 from gpuadvise.gpucode.basics import evidence
 from gpuadvise.gpucode.cupy_text import mistake, types_of
 from gpuadvise.gpucode.cupy_timing import intervals, launches, may_wait
@@ -30,7 +44,22 @@ def measure(x, repeats):
 """,
         line=11,
         function="measure",
-        after=None,  # the printed times are the script's output: they change on purpose
+        after="""\
+import time
+
+import cupy as cp
+
+
+def measure(x, repeats):
+    times = []
+    for _ in range(repeats):
+        cp.cuda.Device().synchronize()
+        start = time.perf_counter()
+        y = cp.sqrt(x) + 1.0
+        cp.cuda.Device().synchronize()
+        times.append(time.perf_counter() - start)
+    return times
+""",
     ),
     Ignores(
         before="""\
@@ -79,12 +108,36 @@ def unsynchronised_timing(region: Region) -> tuple[Mistake, ...] | None:
     """The loop reads the clock while the device is still at work."""
     types = types_of(region)
     found = []
-    for between, read in intervals(region):
+    for start, between, read in intervals(region):
         started = [node for part in between for node in launches(types, part)]
         if not started or any(may_wait(types, part, set()) for part in between):
             continue
         what = "the clock is read before the device has done the work"
         remedy = "call cp.cuda.Device().synchronize() before it, or use cupyx.profiler.benchmark"
         seen = evidence(region, [node.lineno for node in started])
-        found.append(mistake(region, read, what, remedy, seen, None))
+        found.append(mistake(region, read, what, remedy, seen, _waiting(region, start, read)))
     return tuple(found) or None
+
+
+def _waiting(region: Region, start: ast.stmt, read: ast.Call) -> Match | Refusal:
+    """A wait before both readings of the clock: what was asked for before is no part of it."""
+    source = region.source
+    cupy, stop = tools.module_alias(source, "cupy"), tools.enclosing_statement(source, read)
+    if cupy is None or not all(tools.stands_alone(source, s) for s in (start, stop)):
+        return Refusal("a reading of the clock shares its line", read.lineno)
+    line = f"{cupy}.cuda.Device().synchronize()"
+    return Match(
+        edits=tuple(tools.insert_before(source, s, [line]) for s in (start, stop)),
+        why="",
+        change="the clock is read when the device has done its work",
+        needs=frozenset({"cupy"}),
+        ledger=(
+            Condition(
+                "the new lines only wait: nothing is computed in another way or order",
+                Basis.PROVED,
+                f"lines {start.lineno}-{stop.lineno}",
+            ),
+        ),
+        differences=("the times that the script takes of itself are those of the work",),
+        purpose=Purpose.CORRECTION,
+    )

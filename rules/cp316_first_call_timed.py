@@ -80,7 +80,7 @@ def first_call_timed(region: Region) -> tuple[Mistake, ...] | None:
     """The loop's mean time contains the compilation of the first call."""
     types, scope = types_of(region), region.function or region.source.tree
     found = []
-    for between, read in intervals(region):
+    for _, between, read in intervals(region):
         started = [n for part in between for n in launches(types, part) if isinstance(n, ast.Call)]
         waits = any(may_wait(types, part, set()) for part in between)
         if not started or not waits or _ran_before(region, scope, started):

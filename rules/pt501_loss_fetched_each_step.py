@@ -8,15 +8,18 @@ number in the same order as Python's, and collected values keep their type.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 
 from gpuadvise.api import (
     Ignores,
     Mistake,
     Region,
+    Source,
     Spots,
     rule,
 )
+from gpuadvise.codegen import ast_tools as tools
 from gpuadvise.gpucode import basics
 from gpuadvise.gpucode import torch_fetch as fetched
 from gpuadvise.gpucode import torch_loops as loops
@@ -213,13 +216,21 @@ def loss_fetched_each_step(region: Region) -> tuple[Mistake, ...] | None:
     return tuple(found) or None
 
 
+def _is_printed(source: Source, node: ast.AST) -> bool:
+    """``print(loss.item())``: PT509 names the line."""
+    match tools.enclosing_statement(source, node):
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
+            return tools.is_builtin(source, "print")
+    return False
+
+
 def _is_mine(region: Region, fetch: fetched.Fetch) -> bool:
     """Whether a fetch that stays as it is is this loop's to name, and worth it.
 
     The loop inside answers for its own, a loop around it where the sum goes on there.
     """
     source, loop = region.source, region.loop
-    if loops.innermost(source, fetch.call) is not loop:
+    if loops.innermost(source, fetch.call) is not loop or _is_printed(source, fetch.call):
         return False
     if loops.now_and_then(source, fetch.call, loop):
         return False

@@ -87,6 +87,13 @@ CASES: tuple[Spots | Ignores, ...] = (
     ),
     Ignores(
         before=LOOP,
+        because="its lines do something else for most of their time: they compile, say",
+        function="train",
+        static=True,
+        gpu={17: example(0.9, kernels={"gemm": (4000, 0.012)})},
+    ),
+    Ignores(
+        before=LOOP,
         because="the kernels are long: the GPU waits for data, not for launches",
         function="train",
         static=True,
@@ -99,9 +106,10 @@ CASES: tuple[Spots | Ignores, ...] = (
         static=True,
     ),
 )
-MANY, SHORT, BUSY, LAUNCH = 1000, 10e-6, 0.5, 60e-6
-"""Kernels, seconds of the median one, share of the time that the GPU works, host seconds a kernel:
-as for CP312."""
+MANY, SHORT, BUSY, LAUNCH = 1000, 10e-6, 0.5, 100e-6
+"""Kernels, seconds of the median one, share of the time that the GPU works, and host seconds a
+kernel in the lines that launch them: recording gradients and tracing take 60 microseconds beside
+the launch on a busy machine; where it is more, the lines do something else as well."""
 
 
 @rule(cases=CASES)
@@ -115,7 +123,8 @@ def launch_bound_steps(region: Region) -> tuple[Mistake, ...] | None:
     if kernels < MANY or median >= SHORT or busy >= BUSY * host:
         return None
     calls = sum(work.calls for work in lines)
-    if host > LAUNCH * kernels or 0 < 2 * calls < kernels:
+    launching = sum(work.host for work in lines if work.kernels)
+    if launching > LAUNCH * kernels or 0 < 2 * calls < kernels:
         return None
     return (
         Mistake(

@@ -93,10 +93,10 @@ def _is_own(region: Region, types: Types, name: str) -> bool:
         return False
     assert loop.end_lineno is not None
     early = [n for n in tools.loads(scope, name) if n.lineno <= loop.end_lineno]
-    return all(_only_read(types, use) for use in early)
+    return all(only_read(types, use) for use in early)
 
 
-def _only_read(types: Types, use: ast.Name) -> bool:
+def only_read(types: Types, use: ast.Name) -> bool:
     """Whether a use takes numbers out of the array and keeps nothing of it."""
     above = tools.parents(types.source)[use]
     match above:

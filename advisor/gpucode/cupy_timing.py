@@ -15,8 +15,8 @@ _CLOCKS = ("time.perf_counter", "time.time", "time.monotonic", "time.perf_counte
 _WAITS = frozenset({"get", "item", "synchronize", "tolist", "done", "set"})
 
 
-def intervals(region: Region) -> Iterator[tuple[list[ast.stmt], ast.Call]]:
-    """Statements between ``start = clock()`` and ``clock() - start``, with that second call."""
+def intervals(region: Region) -> Iterator[tuple[ast.stmt, list[ast.stmt], ast.Call]]:
+    """``start = clock()``, the statements up to ``clock() - start``, and that second call."""
     source, body = region.source, region.loop.body
     for first, statement in enumerate(body):
         match statement:
@@ -28,7 +28,7 @@ def intervals(region: Region) -> Iterator[tuple[list[ast.stmt], ast.Call]]:
         for last in range(first + 1, len(body)):
             read = _elapsed(region, body[last], name)
             if read is not None:
-                yield body[first + 1 : last], read
+                yield statement, body[first + 1 : last], read
                 break
 
 

@@ -39,13 +39,13 @@ def fetches(source: Source, loop: ast.For | ast.While) -> Iterator[Fetch]:
         if tensor is None:
             continue
         known = values.kind(source, tensor)
-        learns = isinstance(tensor, ast.Name) and _goes_backward(loop, tensor.id)
+        learns = isinstance(tensor, ast.Name) and goes_backward(loop, tensor.id)
         if known.what == "tensor" or learns:
             yield Fetch(node, tensor, "f" if learns else known.elements)
 
 
-def _goes_backward(loop: ast.AST, name: str) -> bool:
-    # backward() without arguments accepts one real number alone
+def goes_backward(loop: ast.AST, name: str) -> bool:
+    """Whether the loop calls ``name.backward()``: what accepts that is one real number."""
     return any(
         isinstance(n, ast.Call)
         and isinstance(n.func, ast.Attribute)
@@ -210,7 +210,7 @@ def _is_item_of_floats(source: Source, value: ast.expr) -> bool:
 
 def _elements(source: Source, tensor: ast.expr) -> str:
     scope = scope_of(source, tensor)
-    if isinstance(tensor, ast.Name) and scope is not None and _goes_backward(scope, tensor.id):
+    if isinstance(tensor, ast.Name) and scope is not None and goes_backward(scope, tensor.id):
         return "f"
     return values.kind(source, tensor).elements
 

@@ -34,6 +34,7 @@ from .reports import (
 )
 from .rewrites import (
     Advice,
+    Around,
     Basis,
     Calls,
     Candidate,
@@ -42,16 +43,19 @@ from .rewrites import (
     Exactness,
     Match,
     Mistake,
+    Purpose,
     Refusal,
     Region,
     Restated,
 )
 from .verdicts import (
+    Corrected,
     Crashed,
     ErrorSize,
     Inconclusive,
     Mismatch,
     NotFaster,
+    OnlyTimed,
     Ratio,
     TimedOut,
     Unavailable,
@@ -62,11 +66,13 @@ from .verdicts import (
 
 __all__ = [
     "Advice",
+    "Around",
     "Basis",
     "Calls",
     "Candidate",
     "CompiledKernel",
     "Condition",
+    "Corrected",
     "Crashed",
     "Edit",
     "ErrorSize",
@@ -82,8 +88,10 @@ __all__ = [
     "Mismatch",
     "Mistake",
     "NotFaster",
+    "OnlyTimed",
     "Outcome",
     "Profile",
+    "Purpose",
     "Ratio",
     "Refusal",
     "Refused",

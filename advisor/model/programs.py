@@ -69,7 +69,7 @@ class Source:
         bom = 3 if line == 1 and self.data.startswith(b"\xef\xbb\xbf") else 0
         return self.line_starts[line - 1] + column + bom
 
-    def span(self, node: ast.stmt | ast.expr) -> tuple[int, int]:
+    def span(self, node: ast.stmt | ast.expr | ast.keyword) -> tuple[int, int]:
         """Byte range of a node."""
         assert node.end_lineno is not None and node.end_col_offset is not None
         return (

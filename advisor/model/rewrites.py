@@ -37,6 +37,22 @@ class Calls:
 
 
 @dataclass(frozen=True)
+class Around:
+    """The text that the array statements of a restated loop are put into."""
+
+    source: Source
+    loop: ast.For | ast.While
+    """The loop in it that they replace, and that runs where they do not."""
+    tests: tuple[str, ...] = ()
+    """What is asked besides."""
+    ahead: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+    """Lines in front of them and behind them."""
+    made: frozenset[str] = frozenset()
+    """Arrays that the lines in front make, as the loop needs them: nothing is asked of them."""
+
+
+@dataclass(frozen=True)
 class Region:
     """A hot loop statement, with what is known of it; what rules look at.
 
@@ -67,6 +83,8 @@ class Region:
     in_python: tuple[str, ...] = ()
     """Lines that Python runs where a restated loop is not compiled: the user's own loop, where
     that works on other variables. Empty where it is the loop itself."""
+    around: Around | None = None
+    """Where the array statements of a restated loop go; None: in the place of the loop itself."""
     beside: tuple[Region, ...] = field(default=(), repr=False, compare=False)
     """The loops of its block that run one after the other, from this one on, where it is the first
     of several; next to nothing stands between them."""
@@ -149,6 +167,18 @@ class Exactness(StrEnum):
     LAST_DIGIT = "library functions may differ in the last digit"
 
 
+class Purpose(StrEnum):
+    """What a change is for."""
+
+    GAIN = "gain"
+    """The same results sooner."""
+    CORRECTION = "correction"
+    """What the script measures of itself was wrong: its times change, and nothing else does. No
+    gain is asked for."""
+    FIGURES = "figures"
+    """It changes results on purpose: run once to say what it would gain, and never offered."""
+
+
 @dataclass(frozen=True)
 class Restated:
     """The first of two steps: a plainer text, which the second step rewrites."""
@@ -184,6 +214,7 @@ class Match:
     `differences`, too."""
     restated: Restated | None = None
     """Where the rewrite is made in two steps, the first; `edits` are both together."""
+    purpose: Purpose = Purpose.GAIN
 
     @property
     def safe(self) -> bool:

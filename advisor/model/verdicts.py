@@ -98,6 +98,8 @@ class Mismatch:
     this part of their size. Too much to be called rounding; whether it matters is the user's."""
     speedup: Ratio | None = None
     """Where ``within`` is known: what the run would gain."""
+    later: Ratio | None = None
+    """The same for runs that find compiled code on disk; as in `Verified`."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,30 @@ class NotFaster:
     def deciding(self) -> Ratio:
         """What counts under the user's conditions."""
         return self.over or self.speedup
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A correction, executed: all output is equal but for the times that it sets right."""
+
+    told: tuple[tuple[str, str], ...]
+    """Lines of the output that differ, as they were and as they are; empty where none does."""
+    compared: str
+    """What was compared, in words."""
+    original: float
+    """Wall seconds of the script as it was,"""
+    corrected: float
+    """and with the change, one run each: no gain is asked for."""
+
+
+@dataclass(frozen=True)
+class OnlyTimed:
+    """Executed once for its time: it changes results on purpose, and is never offered."""
+
+    speedup: Ratio
+    inside: float | None = None
+    """How many times as fast the loop went, if all that was saved was saved there; None where that
+    cannot be told."""
 
 
 @dataclass(frozen=True)
@@ -145,4 +171,14 @@ class Unavailable:
     why: str
 
 
-Verdict = Verified | Mismatch | NotFaster | Inconclusive | Crashed | TimedOut | Unavailable
+Verdict = (
+    Verified
+    | Mismatch
+    | NotFaster
+    | Corrected
+    | OnlyTimed
+    | Inconclusive
+    | Crashed
+    | TimedOut
+    | Unavailable
+)

@@ -30,9 +30,11 @@ CACHES = {
     "XDG_CACHE_HOME": ".cache",
     "CUPY_CACHE_DIR": ".cupy/kernel_cache",
     "CUDA_CACHE_PATH": ".nv/ComputeCache",
-    "TRITON_CACHE_DIR": ".triton/cache",
 }
 """Where libraries keep compiled code: the variable that says so, the usual place in the home."""
+COMPILED = {"TORCHINDUCTOR_CACHE_DIR": "torchinductor", "TRITON_CACHE_DIR": "triton"}
+"""What a first run compiles and a later one finds, as numba's caches: the variable, and the folder
+in the scratch copy."""
 
 
 class Sandbox:
@@ -100,6 +102,7 @@ class Sandbox:
         self._guard = self.root / "guard"
         for folder in (self.tmp, self.own, self._guard):
             folder.mkdir(mode=0o700)
+        self._compiled = self.own / "compiled"
         self._log = self.own / "escapes"
         self._mirror = Mirror(self.root, self._folders, self._limits)
         self._elsewhere = Elsewhere(self.root / "outside")
@@ -194,6 +197,8 @@ class Sandbox:
             # What is not there cannot be opened for writing alone, and is not ours to make.
             if not merged.get(variable) and not (Path.home() / usual.partition("/")[0]).exists():
                 merged[variable] = str(self.own / "caches" / usual)
+        for variable, folder in COMPILED.items():
+            merged.setdefault(variable, str(self._compiled / folder))
         # The guard points the rest of the search path at the copy, in every process.
         search = [str(self._guard), merged.get("PYTHONPATH", "")]
         merged["PYTHONPATH"] = os.pathsep.join(filter(None, search))
@@ -208,6 +213,8 @@ class Sandbox:
                 remove_tree(entry)
             else:
                 entry.unlink()
+        if not keep_caches and self._compiled.exists():
+            remove_tree(self._compiled)
         self._log.unlink(missing_ok=True)
         self._elsewhere.clear()
         with _room():
@@ -236,7 +243,7 @@ class Sandbox:
                 the whole process group; the result is then ``Stopped``.
             stdin: file that is read as standard input; None: an empty one.
             capture: keep standard output and error in the result.
-            keep_caches: do not remove what numba cached in earlier runs.
+            keep_caches: do not remove what numba and PyTorch compiled in earlier runs.
 
         Raises FileNotFoundError if ``argv[0]`` does not exist, KeyboardInterrupt after the group
         was ended.

@@ -10,7 +10,18 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..conditions import turn
-from ..model import Basis, Condition, Finding, NotFaster, Refused, Report, Trial, Verdict, Verified
+from ..model import (
+    Basis,
+    Condition,
+    Finding,
+    NotFaster,
+    Purpose,
+    Refused,
+    Report,
+    Trial,
+    Verdict,
+    Verified,
+)
 from ..patch import PatchError, apply_edits, file_diff
 from ..registry import names
 from . import words
@@ -72,7 +83,8 @@ def _offered(trial: Trial, root: Path, verbose: bool) -> Iterator[RenderableType
     if isinstance(seen, Verified):
         yield labelled("compared", f"{words.states(seen)}: {words.error_size(seen.error)}")
         yield labelled("first call", words.first_call(seen))
-    yield labelled("why slow", match.why)
+    gains = match.purpose is Purpose.GAIN
+    yield labelled("why slow" if gains else "why wrong", match.why)
     yield labelled("change", match.change)
     yield labelled(
         "needs", ", ".join(sorted(match.needs)) or "nothing beyond what the file imports"

@@ -12,6 +12,7 @@ from typing import assert_never
 from ..conditions import Turn
 from ..model import (
     Condition,
+    Corrected,
     Crashed,
     ErrorSize,
     Exactness,
@@ -20,6 +21,7 @@ from ..model import (
     Killed,
     Mismatch,
     NotFaster,
+    OnlyTimed,
     Profile,
     Ratio,
     Region,
@@ -222,6 +224,14 @@ def verdict(value: Verdict) -> str:
             return f"verified, {deciding(value)}"
         case Mismatch(what=what):
             return f"rejected, the result differs: {what}{_digits(value)}"
+        case Corrected():
+            return _corrected(value)
+        case OnlyTimed(speedup=ratio, inside=inside):
+            loop = "" if inside is None else f", which is {factor(inside)} times as fast a loop"
+            return (
+                f"timed once, never offered as results change: {times(ratio)}, {speedup(ratio)}"
+                f"{loop}"
+            )
         case NotFaster(threshold=threshold):
             return f"equal, but no gain: {deciding(value)}, wanted {threshold:g}x"
         case Inconclusive(why=why) if why.startswith("not tried"):
@@ -238,13 +248,27 @@ def verdict(value: Verdict) -> str:
             assert_never(value)
 
 
+def _corrected(value: Corrected) -> str:
+    """No gain is told: there is none to be had."""
+    told = "; ".join(f"it told {was!r}, and tells {now!r} now" for was, now in value.told)
+    took = f"{seconds(value.original)}, and {seconds(value.corrected)} with the change"
+    return (
+        "a correction, not a gain: all output equal but for the script's own times"
+        f"{'; ' if told else ''}{told}; the whole script took {took}"
+    )
+
+
 def _digits(value: Mismatch) -> str:
     """What a rewrite would gain for somebody who can do with other digits."""
     if value.within is None or value.speedup is None:
         return ""
+    later = ""
+    if value.later is not None:
+        took = f"{times(value.later)}, {speedup(value.later)}"
+        later = f" (later runs, which find the compiled code: {took})"
     return (
-        f"; with it the whole script took {times(value.speedup)}, {speedup(value.speedup)}, and "
-        f"all written numbers are within {100 * value.within:g} % of the original's, which is "
+        f"; with it the whole script took {times(value.speedup)}, {speedup(value.speedup)}{later}, "
+        f"and all written numbers are within {100 * value.within:g} % of the original's, which is "
         "more than rounding: not offered"
     )
 
@@ -256,7 +280,9 @@ def verdict_style(value: Verdict) -> str:
             return "bold green"
         case Mismatch() | Crashed():
             return "bold red"
-        case NotFaster():
+        case Corrected():
+            return "bold"
+        case NotFaster() | OnlyTimed():
             return "magenta"
         case Inconclusive() | TimedOut() | Unavailable():
             return "bold magenta"

@@ -52,6 +52,13 @@ class Goal:
     within: float | None = None
     """Written numbers may be so far apart, in parts of their size, instead of by rounding: to
     tell how far they are, never to accept them."""
+    alone: bool = False
+    """The run is of one rewrite: what its later runs would take is worth knowing though only its
+    digits are against it."""
+
+    def beaten(self, wall: float) -> bool:
+        """Whether a run of so many seconds is clearly slower than a better rewrite."""
+        return self.beat is not None and wall > 1.25 * self.beat
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from ..model import (
     Finding,
     Inconclusive,
     Mismatch,
+    Purpose,
     Refusal,
     Refused,
     Region,
@@ -30,13 +31,15 @@ from ..model import (
     Verified,
 )
 from .compose import SLACK, Composer, Whole, overlap
+from .correcting import by_purpose, correct, time_only
 from .devices import missing
+from .estimates import ENTERING, IMPORTING
 from .mending import complementary, mend
 from .runs import over
 from .schedule import NEXT_RUN
 from .script import ScriptTrials
 from .server import StateServer
-from .trying import ENTERING, IMPORTING, OUT_OF_TIME, Progress, Trying
+from .trying import OUT_OF_TIME, Progress, Trying
 
 WHOLE_SCRIPTS = 2
 """Candidates of one hot place that are run as whole scripts."""
@@ -119,7 +122,8 @@ class _Choice:
 
     def run(self, candidates: Sequence[Candidate]) -> Chosen:
         tried: list[list[Trial]] = []
-        parts, rivals = complementary([c for c in candidates if self._admit(c)])
+        allowed = [c for c in candidates if self._admit(c)]
+        parts, rivals = complementary(by_purpose(allowed, Purpose.GAIN))
         grouped = places(rivals)
         admitted = [candidate for place in grouped for candidate in place]
         self.several = any(
@@ -136,6 +140,11 @@ class _Choice:
             composer.last |= mended.verdicts
             whole = (mended.whole and composer.settled(mended.whole)) or whole
             tried = _regrouped([*rivals, *parts], [*mended.trials, *(t for p in tried for t in p)])
+        rest = correct(composer, by_purpose(allowed, Purpose.CORRECTION), whole)
+        whole = rest.whole or whole
+        timed = time_only(composer, by_purpose(allowed, Purpose.FIGURES))
+        if more := [*rest.trials, *timed]:
+            tried = _regrouped(allowed, [*(t for p in tried for t in p), *more])
         return Chosen(
             findings=tuple(self._findings(tried, whole, composer)),
             patched=whole.patched if whole else {},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 
 def hashing() -> dict[str, str]:
@@ -11,6 +12,15 @@ def hashing() -> dict[str, str]:
     No program can rely on any order; where the user has chosen one, it is kept.
     """
     return {} if "PYTHONHASHSEED" in os.environ else {"PYTHONHASHSEED": "0"}
+
+
+def skewing(own: Path) -> dict[str, str]:
+    """Environment under which a run has other clocks; ``own``: a folder for the text."""
+    folder = own / "clocks"
+    folder.mkdir(exist_ok=True)
+    (folder / "sitecustomize.py").write_text(CLOCKS, encoding="utf-8")
+    search = filter(None, (str(folder), os.environ.get("PYTHONPATH")))
+    return {"PYTHONPATH": os.pathsep.join(search)}
 
 
 CLOCKS = '''\

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..model import ErrorSize, Exactness
 from .capture import Capture
+from .matrices import Matrices
 from .tolerance import Tolerance, compare_numbers, larger
 
 NAMED = 4
@@ -131,12 +132,16 @@ class _Walk:
         self.opaque: list[str] = []
         self.numbers = 0
         self.floats_seen = 0
+        self.matrices = Matrices(original)
+        self.around = 0.0
+        """The largest number of the matrix that the present list is a part of."""
 
     def run(self) -> None:
         if set(self.a.roots) != set(self.b.roots):
             raise _Difference(f"{sorted(set(self.a.roots) ^ set(self.b.roots))} on one side only")
         # An exception on one side only is said first: all else follows from it.
         for root in sorted(self.a.roots, key=lambda name: (name != "exception", name)):
+            self.around = 0.0
             self.value(root, self.a.roots[root], self.b.roots[root])
             while self.queue:
                 self.node(*self.queue.pop(0) if len(self.queue) < 64 else self.queue.pop())
@@ -194,7 +199,8 @@ class _Walk:
     def arrays(self, path: str, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> None:
         self.floats_seen += a.size if a.dtype.kind in "fc" else 0
         try:
-            self.error = larger(self.error, compare_numbers(a, b, self.tolerance, path))
+            found = compare_numbers(a, b, self.tolerance, path, self.around)
+            self.error = larger(self.error, found)
         except ValueError as difference:
             raise _Difference(str(difference)) from None
 
@@ -219,6 +225,8 @@ class _Walk:
     def node(self, path: str, a: int, b: int) -> None:
         x, y = self.a.nodes[a], self.b.nodes[b]
         kind = x["t"]
+        reordered = kind == "list" and self.tolerance.exactness is Exactness.REASSOCIATED
+        self.around = self.matrices.around(a) if reordered else 0.0
         if kind == "opaque" or (kind in _CODED and _coded_elsewise(path, x, y)):
             if path.startswith(("result", "exception")):
                 raise _Incomparable(f"{path} is a {x['cls']}, which cannot be compared")

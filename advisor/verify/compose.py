@@ -13,10 +13,12 @@ from pathlib import Path
 from statistics import median
 
 from ..model import (
+    Corrected,
     Crashed,
     Inconclusive,
     Mismatch,
     NotFaster,
+    OnlyTimed,
     Region,
     Source,
     TimedOut,
@@ -309,7 +311,7 @@ def wrong(verdict: Verdict | None) -> bool:
             return True
         case Unavailable():
             return not ran_out(verdict)
-        case Inconclusive() | NotFaster() | Verified() | None:
+        case Inconclusive() | NotFaster() | Verified() | Corrected() | OnlyTimed() | None:
             return False
 
 

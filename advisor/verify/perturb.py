@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations, cycle, islice, zip_longest
 from typing import Any
 
@@ -19,8 +19,8 @@ from . import perturb_values as values
 from .perturb_aims import aims, apply_aim, in_words
 from .perturb_sizes import DOUBLED_LIMIT, LARGE, Scheme, resize
 from .perturb_slots import Inputs, Slot, kind_of
+from .perturbation import Perturbation
 
-SEED = 20_260
 MAX_PAIRS = 6
 """Pairs of inputs that are made to share memory."""
 MAX_BOTH = 42
@@ -28,49 +28,10 @@ MAX_BOTH = 42
 TELLING_FORMS = ("float64", "list", "int64", "array", "float32", "uint8", "tuple")
 TELLING_VALUES = ("tenths", "thresholds", "sparse", "mixed sizes", "bytes", "halves")
 """As many names as have no divisor in common: every pair has its turn."""
+CONTAINERS = ("array", "numbers", "column")
+"""Kinds of inputs that hold many numbers."""
 COUNT = 16
 """Whole numbers above this that are no extents may be numbers of steps: 1000 -> 3."""
-
-
-@dataclass(frozen=True)
-class Perturbation:
-    """One change of a state's inputs."""
-
-    words: str
-    """For the report: ``x not contiguous``."""
-    kind: str = "none"
-    """``none``, ``values``, ``exact``, ``whole``, ``form``, ``share``, ``axis``, ``at`` or
-    ``step``, on top of the sizes."""
-    change: str = ""
-    slots: tuple[int, ...] = ()
-    sizes: Mapping[int, int] = field(default_factory=dict)
-    numbers: bool = True
-    """The whole numbers that equal an extent change with it."""
-    seed: int = SEED
-    filled: str = ""
-    """First, all arrays and lists get these values: many are still zero at the first call."""
-    then: str = ""
-    """Last, all arrays and lists get these values: those that their new types can hold."""
-    wild: bool = False
-    """Numbers so large that sums in another order may differ by more than rounding."""
-    odd: bool = False
-    """Nothing that a caller could mean: where the original raises an exception, another one does
-    as well, and what is left half-way is no matter."""
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {**asdict(self), "sizes": [list(pair) for pair in self.sizes.items()]}
-
-    @classmethod
-    def parse(cls, fields: Mapping[str, Any]) -> Perturbation:
-        """From what ``plain`` gave."""
-        sizes = dict(fields["sizes"])
-        return cls(**{**fields, "sizes": sizes, "slots": tuple(fields["slots"])})
-
-    def on(self, base: Perturbation) -> Perturbation:
-        """The same change of a state that has other sizes already."""
-        words = f"{self.words}, {base.words}" if base.sizes else self.words
-        return replace(self, words=words, sizes=base.sizes, numbers=base.numbers)
 
 
 def apply(inputs: Inputs, scheme: Scheme, what: Perturbation) -> bool:
@@ -132,7 +93,7 @@ def _exact(inputs: Inputs, change: str, whole: Sequence[int], seed: int) -> bool
         if slot.free and slot.kind == "number" and isinstance(slot.get(), float):
             slot.put(type(slot.get())(number))
             done = True
-        elif slot.free and slot.kind in ("array", "numbers"):
+        elif slot.free and slot.kind in CONTAINERS:
             done |= values.change_values(slot, "thresholds", seed, inputs.constants)
     return done
 
@@ -321,15 +282,17 @@ def _doubled(extent: int, base: Perturbation) -> int:
 
 def _containers(inputs: Inputs) -> list[int]:
     found = enumerate(inputs.slots)
-    return [k for k, slot in found if slot.free and slot.kind in ("array", "numbers")]
+    return [k for k, slot in found if slot.free and slot.kind in CONTAINERS]
 
 
 def _values(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
     every = tuple(_containers(inputs))
     if not every:
         return
+    columns = all(inputs.slots[position].kind == "column" for position in every)
+    together = "all columns" if columns else "all arrays and lists"
     for name, (words, _) in values.ALL.items():
-        who = inputs.slots[every[0]].name if len(every) == 1 else "all arrays and lists"
+        who = inputs.slots[every[0]].name if len(every) == 1 else together
         made = Perturbation(f"{who}: {words}", "values", name, every, wild=name in values.WILD)
         yield made.on(base)
         if name == "within" and not inputs.at_top:
@@ -404,7 +367,8 @@ def _values_of_each(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation
 def _forms(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
     if inputs.at_top:
         return
-    queues = [_table(inputs, k, base) for k in _containers(inputs)]
+    frames = [k for k, slot in enumerate(inputs.slots) if slot.kind == "frame"]
+    queues = [_table(inputs, k, base) for k in (*_containers(inputs), *frames)]
     for dealt in zip_longest(*queues):
         yield from (what for what in dealt if what is not None)
 
@@ -443,7 +407,7 @@ def _sharing(inputs: Inputs, base: Perturbation) -> Iterator[Perturbation]:
     pairs = [
         (i, j)
         for i, j in combinations(_containers(inputs), 2)
-        if _alike(inputs.slots[i], inputs.slots[j])
+        if inputs.slots[i].kind != "column" and _alike(inputs.slots[i], inputs.slots[j])
     ]
     for kind, words in forms.SHARING.items():
         for i, j in pairs[:MAX_PAIRS]:

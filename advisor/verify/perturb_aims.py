@@ -37,6 +37,10 @@ _WORDS = {
     "abs": "range",
     "any": "range",
     "all": "range",
+    "columns": "labels",
+    "is_unique": "labels",
+    "dtypes": "dtype",
+    "notna": "range",
     "isfinite": "range",
     "isnan": "range",
     "shares_memory": "memory",
@@ -55,6 +59,12 @@ _FORMS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "size": ("shorter", "two shorter", "empty", "short row", "no columns", "longer"),
         "memory": ("one row",),
     },
+    "frame": {
+        "type": ("subclass",),
+        "labels": ("column twice", "one column less", "one label"),
+        "dtype": ("objects", "one column more"),
+    },
+    "column": {"dtype": ("float32", "int64", "float64", "missing", "object")},
     "number": {
         "type": ("float", "int", "np.float64", "np.int64", "bool", "np.float32", "complex"),
         "dtype": ("np.float32", "np.float64", "np.int32", "np.int64"),
@@ -130,9 +140,13 @@ def _of_test(slots: Sequence[Slot], test: str) -> Iterator[Aim]:
 
 
 def _named(slots: Sequence[Slot], tree: ast.expr) -> list[int]:
-    """Positions of the inputs that a test names; in a helper, ``grid`` may be ``self.grid``."""
+    """Positions of the inputs that a test names; in a helper, ``grid`` may be ``self.grid``.
+
+    Who asks a frame asks all of its columns.
+    """
     texts = {ast.unparse(n) for n in ast.walk(tree) if isinstance(n, ast.Name | ast.Attribute)}
-    exact = [k for k, slot in enumerate(slots) if slot.name in texts]
+    names = [slot.name if slot.whole else slot.name.rpartition("[")[0] for slot in slots]
+    exact = [k for k, name in enumerate(names) if name in texts]
     if exact:
         return exact
     return [k for k, slot in enumerate(slots) if slot.name.rpartition(".")[2] in texts]
@@ -191,7 +205,7 @@ def _of_slot(
     plain = slot.kind == "number" and "type" not in topics
     if plain and named > 1:  # n <= u.shape[1]
         yield from (("step", change, (at,)) for change in ("+1", "-1", "+2"))
-    if plain or ("range" in topics and slot.kind in ("array", "numbers")):
+    if plain or ("range" in topics and slot.kind in ("array", "numbers", "column")):
         for number in numbers or (0,):
             for near in (number, number + 1, number - 1, number + FAR):
                 yield "at", repr(near), (at,)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .perturb_frames import FRAMES, with_missing
 from .perturb_slots import Slot, numpy_loaded
 from .perturb_values import leaves, refilled
 
@@ -211,6 +212,15 @@ ARRAYS: dict[str, tuple[str, Form]] = {
 }
 
 
+COLUMNS: dict[str, tuple[str, Form]] = {
+    name: ARRAYS[name]
+    for name in ("float32", "a text", "int32", "complex", "float64", "int64", "uint8", "bool")
+} | {
+    "missing": ("with a missing value, as pandas has it", with_missing),
+    "object": ARRAYS["object"],
+}
+
+
 # ------------------------------------------------------------------------- lists
 def _cut(value: Any, stop: int) -> Any:
     if not value:
@@ -359,6 +369,8 @@ TABLES: dict[str, dict[str, tuple[str, Form]]] = {
     "array": ARRAYS,
     "numbers": LISTS,
     "text": TEXTS,
+    "column": COLUMNS,
+    "frame": FRAMES,
 }
 
 ODD = ("a text", "text", "a number", "three")

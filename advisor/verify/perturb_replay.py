@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import perturb
-from .perturb import Perturbation
 from .perturb_sizes import Scheme
 from .perturb_slots import Inputs, numpy_loaded
+from .perturbation import Perturbation
 from .private import anything_shared, make_private
 from .states_api import Held
 
@@ -123,6 +123,7 @@ class Replay:
     def run(self) -> list[dict[str, Any]]:
         """All runs that the time allows; each with its perturbation."""
         _start_compiler()
+        _fill_small_blocks(self.order.dirt)
         # A collection in a copy would touch, and so copy, every page of the program's objects.
         gc.collect()
         gc.freeze()
@@ -305,11 +306,16 @@ def _first(numbers: Any) -> Any:
 
 
 def _fill_small_blocks(dirt: int) -> None:
-    """The same for blocks below 1 KiB of eight-byte numbers, of which NumPy keeps seven each."""
+    """The same for blocks below 1 KiB of eight-byte numbers, of which NumPy keeps seven each.
+
+    What is dirty already is only looked at: to write to it would cost a copy of every page.
+    """
     np = numpy_loaded()
     if np is None:
         return
     for size in range(8, 1024, 8):
         blocks = [np.empty(size, dtype=np.uint8) for _ in range(7)]
+        wanted = bytes((dirt,)) * size
         for block in blocks:
-            block.fill(dirt)
+            if block.tobytes() != wanted:
+                block.fill(dirt)

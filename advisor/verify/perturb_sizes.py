@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .perturb_frames import is_frame, with_rows
 from .perturb_slots import Inputs, Slot, numpy_loaded
 
 NEAR = 2
@@ -124,6 +125,8 @@ def resize(inputs: Inputs, scheme: Scheme, sizes: Sizes, *, numbers: bool) -> No
     """Give all inputs their new sizes; ``numbers``: the ints that are extents as well."""
     done: dict[int, Any] = {}
     for slot in inputs.slots:
+        if not slot.whole:
+            continue
         value = slot.get()
         if slot.kind == "number":
             if numbers and type(value) is int:
@@ -149,6 +152,8 @@ def resized(value: Any, sizes: Sizes, done: dict[int, Any]) -> Any:
         result = _array(value, sizes)
     elif isinstance(value, list | tuple):
         result = _nest(value, sizes, done)
+    elif is_frame(value):
+        result = with_rows(value, sizes.get(len(value), len(value)))
     else:
         return value
     done[id(result)] = result

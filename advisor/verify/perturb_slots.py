@@ -1,8 +1,8 @@
 """Which inputs of a held state a perturbation may change, found the same way on both sides.
 
-A slot is one input: a number, an array, a list of numbers, or a list of other things. The names
-that a call or statement reads come from the *original* text, so that the original and a candidate
-find the same slots in the same order.
+A slot is one input: a number, an array, a list of numbers, a list of other things, a frame of
+pandas, or a column of one. The names that a call or statement reads come from the *original* text,
+so that the original and a candidate find the same slots in the same order.
 
 What the program's text proves is left alone, as a rewrite may rest on it: ``RATE = 0.1`` at top
 level and never bound again is part of the program, not an input. A loop at module level stands
@@ -14,11 +14,11 @@ from __future__ import annotations
 import ast
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import capture, perturb_text, rebuild
+from . import capture, perturb_frames, perturb_text, rebuild
 from .states_api import Held, HeldCall
 
 MAX_SLOTS = 24
@@ -52,16 +52,18 @@ class Slot:
     """As the program's author would call it: ``x``, ``self.grid``, ``points[0]``."""
     kind: str
     """``number``, ``array``, ``numbers`` (a list or tuple of numbers, nested or not), ``items``,
-    ``text`` (that is data, not a name)."""
+    ``text`` (that is data, not a name), ``frame``, ``column`` (of a frame, or a series)."""
     get: Callable[[], Any]
     put: Callable[[Any], None]
     free: bool = True
     """False: only sizes may change, and together with all others."""
+    whole: bool = True
+    """False: a column, which is as long as its frame."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extents, as far as they are regular; () of a number."""
-        return extents(self.get())
+        """Extents, as far as they are regular; () of a number, and of what is part of another."""
+        return extents(self.get()) if self.whole else ()
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,8 @@ def extents(value: Any) -> tuple[int, ...]:
     np = numpy_loaded()
     if np is not None and isinstance(value, np.ndarray):
         return tuple(value.shape)
+    if perturb_frames.is_frame(value):
+        return (len(value),)
     if not isinstance(value, list | tuple):
         return ()
     if not value or not all(isinstance(row, list | tuple) for row in value):
@@ -116,7 +120,7 @@ def kind_of(value: Any) -> str | None:
         # Not names of files or modes: open(name, "w") with another name makes another file.
         return "text" if len(value) >= MIN_TEXT and len(value.split()) > 1 else None
     if type(value) not in (list, tuple):
-        return None
+        return "frame" if perturb_frames.is_frame(value) else None
     left = [MAX_NUMBERS]
     if _all_numbers(value, 3, left):
         return "numbers"
@@ -185,8 +189,8 @@ def _dangers(tree: ast.Module, read: set[str]) -> Iterator[str]:
 class _Finder:
     """Walks from the roots to the inputs below them."""
 
-    def __init__(self, read: set[str], modules: frozenset[str]) -> None:
-        self.read, self.modules = read, modules
+    def __init__(self, read: set[str], modules: frozenset[str], texts: Collection[str]) -> None:
+        self.read, self.modules, self.texts = read, modules, texts
         self.slots: list[Slot] = []
         self.seen: dict[int, int] = {}
 
@@ -196,15 +200,28 @@ class _Finder:
         value = get()
         if len(self.slots) >= MAX_SLOTS or depth > MAX_DEPTH:
             return
+        if perturb_frames.is_numbers(value):
+            self.slots.append(Slot(name, "column", *perturb_frames.series(get, put), free))
+            return
         kind = kind_of(value)
-        if kind in ("array", "numbers", "items") and id(value) in self.seen:
+        if kind in ("array", "numbers", "items", "frame") and id(value) in self.seen:
             self._also(self.seen[id(value)], put)
             return
         if kind is not None:
             self.seen[id(value)] = len(self.slots)
             self.slots.append(Slot(name, kind, get, put, free))
+        if kind == "frame":
+            self._columns(name, get, free)
         if kind in (None, "items"):
             self._below(name, value, put, depth, free)
+
+    def _columns(self, name: str, get: Callable[[], Any], free: bool) -> None:
+        frame = get()
+        for at in perturb_frames.columns_of(frame, self.texts):
+            if len(self.slots) < MAX_SLOTS:
+                label = f"{name}[{frame.columns[at]!r}]"
+                access = perturb_frames.column(get, at)
+                self.slots.append(Slot(label, "column", *access, free, whole=False))
 
     def _also(self, position: int, put: Callable[[Any], None]) -> None:
         """One object under two names stays one object."""
@@ -297,7 +314,7 @@ def inputs_of(state: Held, text: bytes, modules: Iterable[str]) -> Inputs | str:
     danger = sorted(_dangers(tree, read))
     if danger:
         return f"the code mentions {danger[0]}"
-    finder = _Finder(read, frozenset(modules))
+    finder = _Finder(read, frozenset(modules), read | perturb_text.texts(tree))
     if not isinstance(state, HeldCall):
         _globals(finder, state.namespace, read, kept, at_top=True)
         return Inputs(

@@ -100,6 +100,12 @@ def whole_numbers(tree: ast.AST) -> frozenset[int]:
     )
 
 
+def texts(tree: ast.AST) -> frozenset[str]:
+    """Every text literal: labels of columns are among them."""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return frozenset(node.value for node in nodes if isinstance(node.value, str))
+
+
 def numbers_in(tree: ast.Module, read: set[str]) -> tuple[float, ...]:
     """Numbers in the text of the functions that are read, or at top level."""
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]

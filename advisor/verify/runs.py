@@ -6,7 +6,7 @@ how often the user will run the script: over N runs one costs ``first + (N - 1) 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -14,9 +14,9 @@ from statistics import median
 from ..model import Inconclusive, NotFaster, Ratio, RunResult, Usage
 from . import timing
 from .load import Meter, waiting
-from .schedule import Timed, usage
+from .schedule import OutOfTime, Timed, usage
 
-COMPILERS = (b"numba", b"cupy")
+COMPILERS = (b"numba", b"cupy", b"torch.compile", b"compile(mode=")
 
 
 def compiles(patched: Mapping[Path, bytes]) -> bool:
@@ -112,6 +112,23 @@ def measured(originals: Originals, timed: Timed, runs: int) -> Measured:
     return Measured(
         first, later, timing.ratio(originals.walls, means, known_spread=originals.spread)
     )
+
+
+def time_later(timed: Timed, run: Callable[[bool], RunResult], *, again: bool) -> None:
+    """A later run for its time alone; ``again``: a first run before, as what that compiled is gone.
+
+    ``run`` takes whether compiled code is kept. What ends in OutOfTime is left out.
+    """
+    try:
+        first = run(False) if again else None
+        later = run(True)
+    except OutOfTime:
+        return
+    if first is not None:
+        timed.walls.append(first.wall)
+        timed.usages.append(usage(first))
+    timed.later.append(later.wall)
+    timed.later_usages.append(usage(later))
 
 
 def over(runs: int, first: float, later: float) -> float:

@@ -30,10 +30,10 @@ from .agreement import (
     nothing_compared,
     unsteady,
 )
-from .clocks import CLOCKS, hashing
+from .clocks import hashing, skewing
 from .files import WrittenFiles
 from .load import Meter, Ticks
-from .runs import Measured, compiles, measured, originals_of
+from .runs import Measured, compiles, measured, originals_of, time_later
 from .schedule import (
     FINAL,
     MARGIN,
@@ -149,11 +149,7 @@ class ScriptTrials:
     def skewed(self) -> RunResult:
         """The original under other clocks, later: what differs from ``original`` may differ."""
         if self._skewed is None:
-            folder = self.box.own / "clocks"
-            folder.mkdir(exist_ok=True)
-            (folder / "sitecustomize.py").write_text(CLOCKS, encoding="utf-8")
-            search = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
-            run = self._run({}, env={"PYTHONPATH": search})
+            run = self._run({}, env=skewing(self.box.own))
             if run.end != self.original.end:
                 # It has a time limit of its own, or takes another date for wrong: a run of it
                 # that ends early would excuse whatever a rewrite prints later.
@@ -220,9 +216,16 @@ class ScriptTrials:
         self, patched: Mapping[Path, bytes], goal: Goal, deadline: Deadline
     ) -> Verdict | None:
         """One run of a rewrite; how it differs from the original, or None. Raises OutOfTime."""
+        run, comparison = self.once(patched, goal, deadline)
+        return self._valued(comparison.problem, run, patched, goal)
+
+    def once(
+        self, patched: Mapping[Path, bytes], goal: Goal, deadline: Deadline
+    ) -> tuple[RunResult, Comparison]:
+        """One run of a changed script, and how it compares. Raises OutOfTime."""
         self._deadline = deadline
         run = self.run(patched)
-        return self._valued(self.compare(run, goal).problem, run)
+        return run, self.compare(run, goal)
 
     # ------------------------------------------------------------------ verdict
     def judge(
@@ -248,17 +251,27 @@ class ScriptTrials:
         short = deadline.remaining() < needed
         if short or (deadline.remaining() < ROOMY * needed and self._costs_little(goal)):
             # A run of the original that must be stopped would take the time of the rewrite's.
-            verdict = self._without_original(patched, goal)
+            verdict = self._without_original(timed, goal)
             if verdict is not None:
                 return verdict
+            if timed.last.problem is not None:  # perhaps because of the profiler
+                timed = Timed(patched)
+            elif timed.walls:
+                needed = NEXT_RUN * (self.usual or 0.0)
         if deadline.remaining() < needed:
             return out_of_time(needed, deadline)
         try:
+            compared = bool(timed.walls)
+            if compared:
+                progress("whole script, original")
+                self._original_again()
             while True:
-                progress(f"whole script, run {len(timed.walls) + 1}")
-                problem = self._once(timed, goal)
-                if problem is not None:
-                    return problem
+                if not compared:
+                    progress(f"whole script, run {len(timed.walls) + 1}")
+                    problem = self._once(timed, goal)
+                    if problem is not None:
+                        return problem
+                compared = False
                 if self._enough(timed, goal, deadline):
                     break
                 if self._wants_original(len(timed.walls), deadline):
@@ -275,15 +288,18 @@ class ScriptTrials:
         usual = self.usual
         return usual is not None and goal.expected is not None and FAR * goal.expected < usual
 
-    def _without_original(self, patched: Mapping[Path, bytes], goal: Goal) -> Verified | None:
-        """The rewrite against runs of the original that were made for other reasons."""
+    def _without_original(self, timed: Timed, goal: Goal) -> Verified | None:
+        """The rewrite against runs of the original that were made for other reasons.
+
+        None where they do not suffice; runs of the rewrite that were made stay in ``timed``.
+        """
         if self._real is None or self.stand_in is None or self._originals:
             return None
 
         def run(limit: float) -> RunResult:
-            return self._run(patched, limit=limit)
+            return self._run(timed.patched, limit=limit)
 
-        return stood_in(self._real, self.stand_in, run, Timed(patched), goal, self._deadline)
+        return stood_in(self._real, self.stand_in, run, timed, goal, self._deadline)
 
     def settle(
         self,
@@ -344,7 +360,7 @@ class ScriptTrials:
         run = self.run(timed.patched)
         comparison = self.compare(run, goal)
         if comparison.problem is not None:
-            return self._valued(comparison.problem, run)
+            return self._valued(comparison.problem, run, timed.patched, goal)
         timed.last = comparison
         timed.walls.append(run.wall)
         timed.usages.append(usage(run))
@@ -371,7 +387,7 @@ class ScriptTrials:
         if problem is not None:
             return problem
         found = self._measured(timed, goal)
-        final = not (goal.quick or self._beaten(timed.mean(goal.runs), goal))
+        final = not (goal.quick or goal.beaten(timed.mean(goal.runs)))
         obstacle = found.gain(goal.threshold, self._meter, final=final)
         if obstacle is not None:
             return obstacle
@@ -393,7 +409,7 @@ class ScriptTrials:
         if timed.later or not compiles(timed.patched):
             return None
         wall = timed.walls[-1]
-        lost = self._beaten(wall, goal) or self._measured(timed, goal).deciding.low < goal.threshold
+        lost = goal.beaten(wall) or self._measured(timed, goal).deciding.low < goal.threshold
         if deadline.remaining() < (TO_SPARE if lost else 2.0) * wall:
             return None
         try:
@@ -401,13 +417,23 @@ class ScriptTrials:
         except OutOfTime:
             return None
 
-    def _valued(self, problem: Verdict | None, run: RunResult) -> Verdict | None:
-        """With what the run would gain, where only digits are against it."""
+    def _valued(
+        self,
+        problem: Verdict | None,
+        run: RunResult,
+        patched: Mapping[Path, bytes],
+        goal: Goal,
+    ) -> Verdict | None:
+        """With what the run would gain, first and later, where only digits are against it."""
         if not isinstance(problem, Mismatch) or problem.within is None:
             return problem
-        timed = Timed({}, [run.wall], [usage(run)])
-        found = measured(originals_of(self._originals, self._real), timed, 1)
-        return replace(problem, speedup=found.first)
+        timed = Timed(patched, [run.wall], [usage(run)])
+        if goal.alone and compiles(patched):
+            gone = self._compiled is not patched  # by a run of the original, to compare with
+            if self._deadline.remaining() > NEXT_RUN * run.wall * (1 + gone):
+                time_later(timed, lambda warm: self.run(patched, warm=warm), again=gone)
+        found = self._measured(timed, goal)
+        return replace(problem, speedup=found.first, later=found.later)
 
     # ------------------------------------------------------------------ timing
     def _measured(self, timed: Timed, goal: Goal) -> Measured:
@@ -425,7 +451,7 @@ class ScriptTrials:
         wall = timed.mean(goal.runs)
         if self._hopeless(wall, goal) or deadline.remaining() < 2 * timed.walls[0]:
             return True
-        if self._beaten(wall, goal):
+        if goal.beaten(wall):
             return True
         wanted = rows_for(SCHEDULE, self.original.wall)
         originals, rewrites = (1, 1) if goal.quick else wanted
@@ -434,10 +460,6 @@ class ScriptTrials:
         found = self._measured(timed, goal)
         gain = found.gain(goal.threshold, self._meter, final=not goal.quick)
         return not isinstance(gain, Inconclusive) or len(timed.walls) >= MOST
-
-    @staticmethod
-    def _beaten(wall: float, goal: Goal) -> bool:
-        return goal.beat is not None and wall > 1.25 * goal.beat
 
     def _wants_original(self, rewrites: int, deadline: Deadline) -> bool:
         """In turn with the rewrite; beyond the schedule only where more is needed."""

@@ -19,6 +19,9 @@ from .schedule import (
     usage,
 )
 
+SEEN_TWICE = 1.2
+"""The factor that makes a gain plain where recorded calls gained as well: the original's time is
+then known from its replay beside the rewrite's, and not from the user's run alone."""
 STOOD_IN = (
     "against what the profiled run wrote, timed against the real run, as the budget leaves no "
     "room for one more run of the original"
@@ -41,9 +44,10 @@ def stood_in(
     if wrote.end != real.end:
         return None
     usual = without_waiting(real)
+    plain = goal.threshold * (timing.PLAIN if goal.expected is None else SEEN_TWICE)
     # Of a rewrite that no state was there for, nothing is known: it must be done by the time at
     # which its gain would no longer be plain.
-    expected = usual / (timing.PLAIN * goal.threshold) if goal.expected is None else goal.expected
+    expected = usual / plain if goal.expected is None else goal.expected
     if deadline.remaining() < NEXT_RUN * expected:
         return None
     reference = Reference(wrote, _no_more_runs)
@@ -59,14 +63,14 @@ def stood_in(
             timed.walls.append(once.wall)
             timed.usages.append(usage(once))
             counted.append(as_the_original(once, real, wrote))
-            if usual < timing.PLAIN * goal.threshold * min(counted):
+            if usual < plain * min(counted):
                 return None  # more runs would take the time that other rewrites need
     except OutOfTime:
         if not timed.walls:
             return None
     sides = [usage(real)], timed.usages
     measured = timing.ratio([usual], counted, usages=sides)
-    if measured.low < timing.PLAIN * goal.threshold:
+    if measured.low < plain:
         return None
     words = f"{timed.last.compared}; {STOOD_IN}"
     return Verified(measured, timed.last.error, 0, words)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..deadline import Deadline
-from ..model import Candidate, Finding, Trial, Unavailable
+from ..model import Candidate, Finding, Purpose, Trial, Unavailable
 from .choose import Chosen, places
+from .correcting import by_purpose
 from .devices import missing
 from .script import ScriptTrials
 from .server import StateServer
@@ -45,7 +46,8 @@ def survey(
         progress=progress,
         runs=runs,
     )
-    admitted = [c for c in candidates if c.match.safe or unsafe]
+    gains = by_purpose(candidates, Purpose.GAIN)
+    admitted = [c for c in gains if c.match.safe or unsafe]
     findings = []
     # A time loop is replayed as a whole, the step that it calls a hundred times as quickly.
     for place in sorted(places(admitted), key=lambda p: trying.replay(p[0].region)):

@@ -4,8 +4,9 @@ Tolerances, with ``eps`` that of the reference's dtype and ``n`` the reduction l
 
 * ``BITS``: none; only NaN payloads are ignored. ``-0.0`` differs from ``0.0``.
 * ``REASSOCIATED``: ``8 * eps * sqrt(n) * max|reference|``, the maximum over the whole array or
-  list. Rounding errors of a sum of ``n`` terms walk at random, so they grow with ``sqrt(n)``
-  (Higham, Accuracy and Stability, 4.2); 8 covers the tail of that walk.
+  list, and of a list of equally long lists over all of these, which stands for a matrix. Rounding
+  errors of a sum of ``n`` terms walk at random, so they grow with ``sqrt(n)`` (Higham, Accuracy
+  and Stability, 4.2); 8 covers the tail of that walk.
 * ``LAST_DIGIT``: ``4 * eps * sqrt(n) * max(|reference|, max|reference| / 16)`` for each element:
   libm and SIMD versions of a function differ by up to 2 units in the last place, on each side.
 """
@@ -33,11 +34,15 @@ class Tolerance:
     exactness: Exactness = Exactness.BITS
     reduction_length: int = 1
 
-    def allowed(self, reference: npt.NDArray[Any], eps: float) -> npt.NDArray[Any]:
-        """Absolute tolerance of every element of ``reference`` (finite parts count)."""
+    def allowed(
+        self, reference: npt.NDArray[Any], eps: float, around: float = 0.0
+    ) -> npt.NDArray[Any]:
+        """Absolute tolerance of every element of ``reference`` (finite parts count).
+
+        ``around`` is the largest number of the matrix that the reference is a part of.
+        """
         size = np.abs(reference)
-        finite = size[np.isfinite(size)]
-        top = float(finite.max()) if finite.size else 0.0
+        top = max(around, largest(size))
         growth = eps * sqrt(max(1, self.reduction_length))
         if self.exactness is Exactness.REASSOCIATED:
             return np.full(size.shape, REASSOCIATED_FACTOR * growth * top)
@@ -45,17 +50,30 @@ class Tolerance:
         return np.asarray(LAST_DIGIT_FACTOR * growth * floor)
 
 
+def largest(numbers: npt.NDArray[Any]) -> float:
+    """The largest absolute value of those that are finite."""
+    finite = np.abs(numbers[np.isfinite(numbers)])
+    return float(finite.max()) if finite.size else 0.0
+
+
 def compare_numbers(
-    original: npt.NDArray[Any], candidate: npt.NDArray[Any], tolerance: Tolerance, where: str
+    original: npt.NDArray[Any],
+    candidate: npt.NDArray[Any],
+    tolerance: Tolerance,
+    where: str,
+    around: float = 0.0,
 ) -> ErrorSize:
-    """Compare two arrays of one dtype and shape. Raises ValueError with the difference."""
+    """Compare two arrays of one dtype and shape. Raises ValueError with the difference.
+
+    ``around``: see `Tolerance.allowed`.
+    """
     if original.dtype.kind == "c":
         half = np.dtype(f"f{original.dtype.itemsize // 2}")
         original = np.ascontiguousarray(original).view(half)
         candidate = np.ascontiguousarray(candidate).view(half)
     if original.dtype.kind != "f":
         return _exact(original, candidate, where)
-    return _floats(original, candidate, tolerance, where)
+    return _floats(original, candidate, tolerance, where, around)
 
 
 def _exact(original: npt.NDArray[Any], candidate: npt.NDArray[Any], where: str) -> ErrorSize:
@@ -72,7 +90,11 @@ def _exact(original: npt.NDArray[Any], candidate: npt.NDArray[Any], where: str) 
 
 
 def _floats(
-    original: npt.NDArray[Any], candidate: npt.NDArray[Any], tolerance: Tolerance, where: str
+    original: npt.NDArray[Any],
+    candidate: npt.NDArray[Any],
+    tolerance: Tolerance,
+    where: str,
+    around: float,
 ) -> ErrorSize:
     original, candidate = original.reshape(-1), candidate.reshape(-1)
     if original.tobytes() == candidate.tobytes():
@@ -93,7 +115,8 @@ def _floats(
         )
     else:
         reference = original.astype(np.float64)
-        wrong = ~(apart <= tolerance.allowed(reference, float(np.finfo(original.dtype).eps)))
+        eps = float(np.finfo(original.dtype).eps)
+        wrong = ~(apart <= tolerance.allowed(reference, eps, around))
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
         raise ValueError(

@@ -12,21 +12,18 @@ from ..model import (
     Exactness,
     Inconclusive,
     Mismatch,
-    NotFaster,
-    Region,
     Trial,
     Unavailable,
     Verdict,
     Verified,
 )
 from ..patch import PatchError, combine
-from . import timing
 from .agreement import Goal
 from .claims import broken_step
 from .compare import Incomparable
+from .estimates import Estimates, entries
 from .one_trial import StateResult
 from .replies import TOO_SLOW
-from .runs import over
 from .schedule import NEXT_RUN, Room
 from .script import OutOfTime, ScriptTrials, nothing_compared, ran_out
 from .server import StateServer
@@ -48,14 +45,9 @@ where so many replays are left: with a budget of three bare runs, a script whose
 takes all its time has hardly that many."""
 REPLAYS = 2.5
 """The original on a state, and a candidate that is faster three times: so many calls."""
-ENTERING = 5e-6
-"""Seconds that entering a rewritten loop takes, its tests included: a loop that takes as long in
-Python, such as that of a helper called a million times, gains little and comes after its caller."""
-COMPILED = 1.2
-"""Seconds that numba's import and one compilation cost a run, about."""
+LONG = 1.0
+"""Seconds of a replay from which on its time is weighed against that of whole runs."""
 LEAST = 0.3  # seconds left below which no state is tried
-IMPORTING = 0.25
-"""Seconds that importing numba takes where its code is compiled already: 0.26 to 0.4 s."""
 PERTURBED = 5.0
 PERTURBED_SHARE = 0.25
 """Perturbed inputs of one candidate may take so many seconds in all, and such a part of the time
@@ -73,7 +65,7 @@ Progress = Callable[[str], None]
 Patch = dict[Path, bytes]
 
 
-class Trying:
+class Trying(Estimates):
     """What all trials of one journey share: states, sandbox, budget."""
 
     def __init__(
@@ -89,10 +81,8 @@ class Trying:
         runs: int = 1,
     ) -> None:
         """``runs``: how often the user will run the script."""
-        self.runs = runs
-        self.server, self.trials = server, trials
-        self.bare_wall, self.min_speedup = bare_wall, min_speedup
-        self.deadline, self.unsafe, self.progress = deadline, unsafe, progress
+        super().__init__(trials, deadline, bare_wall, min_speedup, runs)
+        self.server, self.unsafe, self.progress = server, unsafe, progress
         self.notes: list[str] = []
         self.partial = False
         """Something was left untried for want of time."""
@@ -103,75 +93,6 @@ class Trying:
         self._promises: dict[str, str | None] = {}
         self._kept = 0.0
         """Seconds for one whole run of the best that was found on states, and not run yet."""
-        self._kept = 0.0
-        """Seconds for one whole run of the best that was found on states, and not run yet."""
-
-    # ---------------------------------------------------------------- estimates
-    def inside(self, region: Region) -> float:
-        """Seconds of the bare run in a region."""
-        return min(region.share, 1.0) * self.bare_wall
-
-    def replay(self, region: Region) -> float:
-        """Seconds that one replay takes, about: of the loop at module level, else of a call.
-
-        What is held is a call of the function around the loop, which may enter it a million times.
-        """
-        calls = region.calls
-        if calls is None:
-            return self.entry(region)
-        share = min(1.0, max(calls.share, region.share))
-        return share * self.bare_wall / max(1, calls.number)
-
-    def entry(self, region: Region) -> float:
-        """Seconds that the loop takes when it is entered once, about."""
-        return self.inside(region) / max(1, _entries(region))
-
-    def at_best(self, candidate: Candidate) -> float:
-        """Seconds of the whole script if its loop took nothing but what entering it costs."""
-        region, needs = candidate.region, candidate.match.needs
-        starting = COMPILED if "numba" in needs else 0.0
-        entering = ENTERING * _entries(region) if needs else 0.0
-        return self.bare_wall - self.inside(region) + entering + starting
-
-    def reserve(self, before: Sequence[Trial]) -> float:
-        """Seconds that whole-script trials of what was found so far will need.
-
-        Nothing, as long as nothing that promises to gain was found.
-        """
-        predicted = [t.predicted_script_seconds for t in before if t.predicted_script_seconds]
-        gaining = [p for p in predicted if p * self.min_speedup < self.bare_wall]
-        return self._whole_runs(min(gaining)) if gaining else 0.0
-
-    def _whole_runs(self, predicted: float) -> float:
-        """Seconds of the whole runs of a rewrite that is predicted to take so many."""
-        known = self.trials.original_walls or self.trials.stand_in
-        return (0.0 if known else self.bare_wall) + 3.0 * predicted
-
-    @property
-    def _one_whole_run(self) -> float:
-        """Seconds to be left for one whole run of a rewrite with a plain gain."""
-        return NEXT_RUN * self.bare_wall / (timing.PLAIN * self.min_speedup)
-
-    @property
-    def has_room_for_a_run(self) -> bool:
-        """Whether one whole run of a rewrite with a plain gain fits, the original's being known."""
-        known = self.trials.original_walls or self.trials.stand_in
-        return bool(known) and self.deadline.remaining() > self._one_whole_run
-
-    def start_up(self, candidate: Candidate, first_call: float) -> float:
-        """Seconds that a first call costs one of the user's runs, in the mean of all of them."""
-        if "numba" not in candidate.match.needs:
-            return first_call  # importing a library, which every run does again
-        return over(self.runs, first_call, min(first_call, IMPORTING))
-
-    def _predict(self, candidate: Candidate, verdict: Verdict) -> float | None:
-        """Seconds of the whole script, from the gain of the call and the region's share."""
-        if not isinstance(verdict, Verified | NotFaster):
-            return None
-        inside = self.inside(candidate.region)
-        first = verdict.first_call if isinstance(verdict, Verified) else 0.0
-        first = self.start_up(candidate, first)
-        return self.bare_wall - inside + inside / verdict.speedup.value + first
 
     # ------------------------------------------------------------------- states
     def on_states(self, candidate: Candidate, *, full: bool = False) -> Trial:
@@ -193,14 +114,10 @@ class Trying:
         states = nearest(self.server.states_of(candidate.region), candidate.region)[:STATES]
         if not states:
             return Trial(candidate, Unavailable("no state of the program could be held here"))
-        replay = self.replay(candidate.region)
         # What the original does on the first state is known after the first candidate.
         known = id(states[0]) in self._replayed
-        later = self._one_whole_run if self.has_room_for_a_run else 0.5 * replay
-        needed = 0.5 * replay if known else replay + later
-        short = replay > LEAST and self.deadline.remaining() < needed
-        if short and not self._results.get(candidate.id):
-            # Whole runs may still fit, and say more than half a replay.
+        if not self._results.get(candidate.id) and self._too_long(candidate, known=known):
+            replay = self.replay(candidate.region)
             why = f"one replay takes about {replay:.2g} s, and the time budget leaves less"
             return Trial(candidate, self._without_replay(candidate, states[0], text, why))
         line = candidate.region.site.line
@@ -233,6 +150,21 @@ class Trying:
             kernels=next((result.kernels for result in results if result.kernels), ()),
         )
 
+    def _too_long(self, candidate: Candidate, *, known: bool) -> bool:
+        """Whether a look at a recorded state would take the time of the whole runs.
+
+        They and small inputs say more than half a replay.
+        """
+        replay, left = self.replay(candidate.region), self.deadline.remaining()
+        if replay <= LEAST:
+            return False
+        least = 0.5 * replay if known else replay
+        later = self._one_whole_run if self.has_room_for_a_run else 0.5 * replay
+        needed = least if known else least + later
+        if replay > LONG and self.has_room_for_a_run:
+            needed = max(needed, self.look(candidate, known=known) + self.pair(candidate))
+        return left < needed
+
     def _keep_time_for(self, predicted: float | None) -> None:
         """From now on a whole run of what was found has its time, until there was one."""
         if predicted is not None and predicted * self.min_speedup < self.bare_wall:
@@ -255,7 +187,7 @@ class Trying:
         self, candidate: Candidate, state: HeldState, text: bytes, why: str
     ) -> Verdict:
         """What small inputs say of a candidate, where the recorded ones take too long: ``why``."""
-        limit = min(PERTURBED, self.deadline.remaining() - self._one_whole_run)
+        limit = min(PERTURBED, self.deadline.remaining() - self.pair(candidate))
         if limit < LEAST or not candidate.match.safe:
             return Unavailable(why)
         self.progress(f"{candidate.rule}, line {candidate.region.site.line}: perturbed inputs")
@@ -314,7 +246,7 @@ class Trying:
     def _repeats(self, candidate: Candidate, number: int) -> int:
         """Timed calls on a state, the first one not counted."""
         region = candidate.region
-        calls = region.calls.number if region.calls else _entries(region)
+        calls = region.calls.number if region.calls else entries(region)
         once = calls == 1 and region.observation is not None
         if once and self.runs == 1 and self.deadline.remaining() < ROOM * self.replay(region):
             return 0
@@ -384,6 +316,7 @@ class Trying:
             beat=beat,
             quick=quick,
             runs=self.runs,
+            alone=len(candidates) == 1,
             silenced=tuple(dict.fromkeys(text for m in matches for text in m.silenced)),
         )
 
@@ -435,10 +368,6 @@ class Trying:
                 words = words.replace(f"; {STOOD_IN}", "")
             return replace(settled, compared=words)
         return settled
-
-
-def _entries(region: Region) -> int:
-    return region.observation.entries if region.observation else 1
 
 
 def reason(verdict: Verdict) -> str:

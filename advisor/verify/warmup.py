@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..observe.instances import class_attribute, stored
-from . import capture, surroundings
+from . import capture, surroundings, warmup_frames
 
 NODE_LIMIT = 300_000
 """A warm-up is only tried on states of at most this many objects,"""
@@ -188,6 +188,10 @@ class Snapshot:
         own = stored(thing)
         if own is not None:
             held += self._attributes(thing, dict(own))
+        frame = warmup_frames.saved(thing)
+        if frame is not None:
+            held += frame[0]
+            self._undo.append(frame[1])
         if type(thing).__flags__ & _HEAP_TYPE:
             held += self._slots(thing)
         self._generator(thing)
@@ -299,7 +303,7 @@ class Snapshot:
 
 
 def shuffle(data: Any) -> None:
-    """Move the elements of arrays and lists of numbers on by one, in place.
+    """Move the elements of arrays, lists of numbers and columns on by one, in place.
 
     A candidate that remembers results by content, or the first one it ever had, then gains nothing
     by the warm-up and gives itself away in the call that counts.
@@ -336,6 +340,6 @@ def _shuffle(value: Any, seen: set[int], depth: int) -> None:
     elif type(value) is dict and len(value) <= 1000:
         for item in list(value.values()):
             _shuffle(item, seen, depth - 1)
-    else:
+    elif not warmup_frames.move_on(value):
         for item in list((stored(value) or {}).values()):
             _shuffle(item, seen, depth - 1)

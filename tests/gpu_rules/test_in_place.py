@@ -46,6 +46,54 @@ WRITTEN = {
     return state
 """,
 }
+EXCHANGED = {
+    "a stop before the exchange": """\
+    u = cp.zeros(40)
+    u[7] = 4.0
+    for _ in range(steps):
+        v = 0.5 * u + 0.25 * (cp.roll(u, 1) + cp.roll(u, -1))
+        if float(cp.abs(v - u).max()) < 0.3:
+            break
+        u = v
+    return u
+""",
+    "no step at all": """\
+    field = cp.ones((6, 5), dtype=cp.float32)
+    for _ in range(steps - 7):
+        nxt = cp.sqrt(field * 2 + 1)
+        field = nxt
+    return field
+""",
+    "the inside of a copy": """\
+    plate = cp.zeros((9, 8))
+    plate[0] = 3.0
+    total = 0.0
+    while steps:
+        after = plate.copy()
+        after[1:-1, 1:-1] = 0.5 * (plate[2:, 1:-1] + plate[:-2, 1:-1])
+        total += float(after.sum())
+        plate = after
+        steps -= 1
+    return plate, total
+""",
+    "filled anew": """\
+    host = np.linspace(0.0, 1.0, 20)
+    u = cp.array(host)
+    for _ in range(steps):
+        w = cp.zeros_like(u)
+        w[1:-1] = (u[2:] - u[:-2]) / 2
+        u = w
+    return u
+""",
+}
+SEEN = {
+    "kept": "kept.append(v)\n        u = v",
+    "two names": "last = v\n        u = v",
+    "used behind": "u = v\n        v = v * 2.0",
+    "a view": "edge = v[0:2]\n        u = v\n        u[2:4] = edge",
+    "another type": "u = v.astype(cp.float32)",
+    "a name behind it": "u = v\n    x = v",
+}
 KEPT = {
     "integers": "x = cp.zeros(9, dtype=int)\n    for _ in range(steps):\n        x = x / 2",
     "unknown type": "x = cp.arange(9)\n    for _ in range(steps):\n        x = x * 0.5",
@@ -83,6 +131,25 @@ def test_the_same_results_in_the_old_memory(what: str, monkeypatch: pytest.Monke
         for mine, other in zip(before, result_of(after), strict=True):
             assert np.asarray(mine).dtype == np.asarray(other).dtype
             np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("what", EXCHANGED)
+def test_two_arrays_change_places(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", np)
+    text = HEAD.replace("\n", "\nimport numpy as np\n", 1) + EXCHANGED[what]
+    (after,) = rewritten(text)
+    assert ".empty_like(" in after and after.count(", ") > text.count(", ")
+    for mine, other in zip(result_of(text), result_of(after), strict=True):
+        assert np.asarray(mine).dtype == np.asarray(other).dtype
+        np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("what", SEEN)
+def test_arrays_that_something_else_holds_do_not_change_places(what: str) -> None:
+    start = HEAD + "    x, kept = 0.0, []\n    u = cp.ones(9)\n    for _ in range(steps):\n"
+    text = start + "        v = u * 0.5 + cp.roll(u, 1)\n        {}\n    return u, x, kept\n"
+    assert rewritten(text.replace("{}", SEEN[what])) == []
+    assert rewritten(text.replace("{}", "u = v"))
 
 
 def result_of(text: str) -> tuple[Any, ...]:

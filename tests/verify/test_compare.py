@@ -222,6 +222,34 @@ def test_error_sizes():
     assert same.error.numbers == 2
 
 
+@pytest.mark.parametrize("width", [3, 40])
+def test_a_list_of_lists_is_compared_as_a_matrix(width):
+    """A row that is zero but for rounding is no other row than in an array."""
+    rows = [[1e3 + i * width + j for j in range(width)] for i in range(width)]
+    rows[1] = [0.0] * width
+    other = copy.deepcopy(rows)
+    other[1][2] = 1e-14
+    how = {"exactness": Exactness.REASSOCIATED, "reduction_length": 100}
+    assert isinstance(check(np.array(rows), np.array(other), **how), Same)
+    assert isinstance(check(rows, other, **how), Same)
+    assert isinstance(check([rows, rows[::-1]], [other, other[::-1]], **how), Same)
+    for exactness in (Exactness.BITS, Exactness.LAST_DIGIT):
+        assert isinstance(check(rows, other, exactness=exactness), Different)
+    other[1][2] = 1e-9
+    assert isinstance(check(rows, other, **how), Different)
+
+
+def test_what_is_no_matrix_is_compared_row_by_row():
+    rows, other = ([[1e3] * 20, [zero] * 20, [1.0] * 20] for zero in (0.0, 1e-14))
+    how = {"exactness": Exactness.REASSOCIATED}
+    assert isinstance(check(rows, other, **how), Same)
+    for more in ([1.0] * 19, [1] * 20, [None] * 20, [[1.0] * 20], "text"):
+        assert isinstance(check([*rows, more], [*other, copy.deepcopy(more)], **how), Different)
+    assert isinstance(check(tuple(rows), tuple(other), **how), Different)
+    once, twice = [[0.0] * 20] * 2, [[1e-14] * 20] * 2
+    assert isinstance(check([*once, [1e3] * 20], [*twice, [1e3] * 20], **how), Different)
+
+
 def test_zero_has_no_last_place():
     """The distance from 0 to a small number is not counted in the smallest numbers there are."""
     same = check(

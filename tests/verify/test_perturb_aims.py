@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpuadvise.verify.perturb import Perturbation, apply, plan
+from gpuadvise.verify.perturb import apply, plan
 from gpuadvise.verify.perturb_aims import aims, asked_anew
 from gpuadvise.verify.perturb_sizes import Scheme
 from gpuadvise.verify.perturb_slots import inputs_of
+from gpuadvise.verify.perturbation import Perturbation
 from gpuadvise.verify.states_api import HeldCall
 
 OLD = b"""

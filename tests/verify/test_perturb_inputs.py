@@ -12,9 +12,10 @@ import pytest
 
 from gpuadvise.verify import perturb_forms as forms
 from gpuadvise.verify import perturb_values as values
-from gpuadvise.verify.perturb import Perturbation, apply, plan, smaller
+from gpuadvise.verify.perturb import apply, plan, smaller
 from gpuadvise.verify.perturb_sizes import Scheme, clusters
 from gpuadvise.verify.perturb_slots import inputs_of, names_read
+from gpuadvise.verify.perturbation import Perturbation
 from gpuadvise.verify.states_api import HeldCall, HeldStatement
 
 TEXT = b"""

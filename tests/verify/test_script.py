@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
@@ -276,6 +277,36 @@ def test_a_long_script_needs_no_third_run_of_the_original(make):
     assert settled.speedup.original[0] == trials.original_walls[0]
 
 
+@pytest.mark.parametrize(("left", "runs"), [(8.0, ["rewrite", "original"]), (5.5, ["rewrite"])])
+def test_a_run_beside_earlier_ones_is_kept_where_its_gain_is_not_plain(
+    make, monkeypatch, left, runs
+):
+    """4 s, 2.8 s with the rewrite: the run that said so is one side, the original the other."""
+    trials, patched = make("print(1)\n")
+    trials, _ = profiled(trials)
+    now, made = 0.0, []
+    alike = replace(trials.stand_in, wall=4.0, cpu=4.0)
+    monkeypatch.setattr(trials, "_real", alike)
+    monkeypatch.setattr(trials, "stand_in", alike)
+
+    def run(new, **how):
+        nonlocal now
+        made.append("rewrite" if new else "original")
+        seconds = 2.8 if new else 4.0
+        now += seconds
+        return replace(alike, wall=seconds, cpu=seconds)
+
+    monkeypatch.setattr(trials, "_run", run)
+    deadline = Deadline(left, clock=lambda: now)
+    verdict = trials.judge(patched("print(1)", "print(1 )"), Goal(threshold=1.1), deadline)
+    assert made == runs
+    if len(runs) == 2:
+        assert isinstance(verdict, Verified), verdict
+        assert verdict.speedup.original == (4.0,) and verdict.speedup.candidate == (2.8,)
+    else:
+        assert isinstance(verdict, Unavailable) and "--budget" in verdict.why
+
+
 def test_the_last_word_is_taken_in_turn(make):
     """More runs of both sides, and equality on each of them."""
     trials, patched = make(SLOW)
@@ -434,6 +465,26 @@ def test_later_runs_are_compared_as_well(make):
     )
     assert isinstance(judge(trials, patched(LOOP, wrong), runs=20), Mismatch)
     assert isinstance(judge(trials, patched(LOOP, wrong)), Mismatch)
+
+
+INDUCTOR = COMPILED.replace("stands in for numba", "stands in for torch.compile").replace(
+    'os.path.dirname(os.path.abspath(__file__)), "__pycache__"',
+    'os.environ["TORCHINDUCTOR_CACHE_DIR"], "fxgraph"',
+)
+
+
+def test_what_is_only_against_a_compiled_model_is_its_digits(make, monkeypatch):
+    """Not offered, and told with what first and later runs take."""
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
+    trials, patched = make(SLOW.replace('"total", total', '"mean", total / 3e6'))
+    other = patched(LOOP, INDUCTOR + "total *= 1.0001\n")
+    found = judge(trials, other, unsafe=True, exactness=Exactness.LAST_DIGIT, alone=True)
+    assert isinstance(found, Mismatch) and found.within is not None, found
+    assert found.later is not None and found.speedup is not None
+    assert min(found.later.candidate) < min(found.speedup.candidate)
+    assert "later runs" in words.verdict(found)
+    several = judge(trials, other, unsafe=True, exactness=Exactness.LAST_DIGIT)
+    assert isinstance(several, Mismatch) and several.later is None
 
 
 def test_without_a_compiler_later_runs_are_like_the_first(make):

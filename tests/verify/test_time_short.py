@@ -111,6 +111,21 @@ def test_a_replay_is_a_call_of_the_function_around_the_loop():
     assert trying.replay(at_module_level) == pytest.approx(0.8 * 5.0 / 100)
 
 
+def test_a_loop_that_is_the_whole_script_is_not_replayed_where_whole_runs_need_the_time():
+    """5 s of loop, entered once: replay, compilation and the first call take 8 s, runs 3 s more."""
+    once, often = region(2, 1.0, 1, Calls(1, 1.0)), region(2, 1.0, 100, Calls(100, 1.0))
+
+    def too_long(left: float, where: Region, *, known: bool = False) -> bool:
+        return Fake(left)._too_long(candidate("a", where, "numba"), known=known)
+
+    assert not too_long(30.0, once)
+    assert too_long(9.0, once)
+    assert not too_long(9.0, once, known=True), "another rewrite was compared on that state"
+    assert not too_long(9.0, often), "a replay is a hundredth of the script"
+    # Four times as fast with NumPy, which starts at once.
+    assert not Fake(10.0)._too_long(candidate("b", once), known=False)
+
+
 def test_at_best_counts_entering_and_the_compiler():
     trying = Fake(30.0)
     once, often = region(2, 0.8, 1), region(3, 0.8, 100_000)
