@@ -21,6 +21,9 @@ from .versions import Kind
 AROUND = 1.3
 """Sizes so many times below and above a change of lead help to place it; further off the ratio of
 two times is no straight line."""
+APART = AROUND**3
+"""Where sizes that enclose a change are so far apart, times differ little in between: the outer
+ones would make a steep line of that."""
 RESAMPLES = 1000
 SEED = 20_240_229
 """Fixed, so that the same times always give the same interval."""
@@ -146,7 +149,8 @@ class Curves:
         """Where two curves cross: a straight line through their ratio, on logarithmic axes.
 
         ``log(t_before / t_after)`` is taken to be linear in ``log(size)`` over the sizes around the
-        change, so that one unlucky time does not place it; its root is the size.
+        change, so that one unlucky time does not place it; its root is the size. A first line
+        through all sizes that enclose the change says which of them are near.
         """
         rng = np.random.default_rng(SEED)
         if held == size:
@@ -158,9 +162,15 @@ class Curves:
                 ratios[at] = np.log(one) - np.log(other)
         if held not in ratios or size not in ratios:
             return Change(before, after, math.sqrt(held * size), held, size)
-        roots = _roots(ratios)
+        ends = min(ratios), max(ratios)
+        roots = _roots(ratios, ends)
+        near = {at: r for at, r in ratios.items() if 1 / AROUND <= at / roots[0] <= AROUND}
+        if ends[1] > APART * ends[0] and len(near) > 2:
+            roots = _roots(near, ends)
         low, high = (float(q) for q in np.quantile(roots[1:], [0.025, 0.975]))
         estimate = float(roots[0])
+        if not 1.001 * ends[0] < estimate < ends[1] / 1.001:  # a line that does not rise
+            estimate = float(np.exp(np.log(roots[1:]).mean()))
         return Change(before, after, estimate, min(low, estimate), max(high, estimate))
 
     def _resampled(
@@ -186,6 +196,37 @@ class Curves:
         wide = [pair for pair in pairs if pair[1] > resolution * pair[0] and pair[1] - pair[0] > 1]
         return max(wide, key=lambda pair: pair[1] / pair[0], default=None)
 
+    def vaguest(
+        self, factor: float, most: int, conditions: Sequence[Condition]
+    ) -> tuple[Change, int] | None:
+        """The change of lead with the widest interval, and the size at which to run both again.
+
+        None if every interval is within ``factor``, or both sides have run ``most`` times at each
+        size that places it.
+        """
+        found: list[tuple[float, Change, int]] = []
+        for condition in conditions:
+            for change in self.lead(condition).changes:
+                counts = self._runs_around(change, condition, most)
+                if change.high > factor * change.low and counts:
+                    size = min(counts, key=lambda at: (counts[at], abs(at - change.size)))
+                    found.append((change.high / change.low, change, size))
+        if not found:
+            return None
+        _, change, size = max(found, key=lambda entry: entry[0])
+        return change, size
+
+    def _runs_around(self, change: Change, condition: Condition, most: int) -> dict[int, int]:
+        """Sizes that place a change, and how often the side with fewer runs has run there."""
+        counts = {}
+        for at in self.sizes:
+            one, other = (
+                len(self._times(kind, at, condition)) for kind in (change.before, change.after)
+            )
+            if change.size / AROUND <= at <= change.size * AROUND and 0 < min(one, other) < most:
+                counts[at] = min(one, other)
+        return counts
+
     def _enclosing(self, lead: Lead) -> Iterator[tuple[int, int]]:
         for change in lead.changes:
             below = [size for size in self.sizes if size <= change.size]
@@ -196,20 +237,19 @@ class Curves:
 
 def _roots(
     ratios: Mapping[int, np.ndarray[tuple[int], np.dtype[np.float64]]],
+    ends: tuple[int, int],
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The sizes at which lines through the ratios, one line a resample, are zero.
 
-    Not beyond the sizes themselves; the middle of them where a line does not rise.
+    Within the sizes at the ends: a line that does not rise says only on which side it lies.
     """
     x = np.log(np.array(list(ratios), dtype=np.float64))
     y = np.array(list(ratios.values()))
     centre = x.mean()
     slope = (x - centre) @ y / ((x - centre) ** 2).sum()
-    rising = slope > 0.0
-    root = centre - y.mean(axis=0) / np.where(rising, slope, 1.0)
-    bounded: np.ndarray[tuple[int], np.dtype[np.float64]] = np.exp(
-        np.clip(np.where(rising, root, centre), x.min(), x.max())
-    )
+    # flat to the last digit: the smallest slope that divides keeps the side
+    root = centre - y.mean(axis=0) / np.maximum(slope, 1e-9)
+    bounded: np.ndarray[tuple[int], np.dtype[np.float64]] = np.exp(np.clip(root, *np.log(ends)))
     return bounded
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..cudatrace.evidence import uses_gpu
@@ -11,6 +11,8 @@ from .curves import Change, Condition, Curves, Lead
 from .parameters import Parameter
 from .versions import Kind, Version, cut_short
 
+FLAT = 1.4
+"""An interval whose ends are further apart tells of two curves that hardly cross."""
 NO_TIME = "nothing was measured: the time budget was spent on finding and proving the rewrites"
 
 
@@ -70,6 +72,19 @@ def lead_words(result: Result, condition: Condition) -> str:
         upto = f" up to {size_words(following)}" if following is not None else ""
         parts.append(f"then {change.after}{upto}")
     return ", ".join(parts)
+
+
+def flat_words(result: Result) -> Iterator[str]:
+    """Changes of lead without a sharp place: which sizes they may lie between, and why."""
+    for condition in result.conditions:
+        for change in result.lead(condition).changes:
+            if change.high > FLAT * change.low:
+                low, high = (_plain(f"{value:.3g}") for value in (change.low, change.high))
+                yield (
+                    f"{condition}: between {result.parameter.name} = {low} and {high}, "
+                    f"{change.before} and {change.after} differ by less than their runs do; "
+                    f"{change.size:.3g} is the middle of that"
+                )
 
 
 def verdict(result: Result) -> str:

@@ -46,6 +46,11 @@ SWEEP_SHARE = 0.65
 RESOLUTION = 1.15
 """Neighbouring sizes around a change of lead come as close as this."""
 
+SURE = 1.2
+"""How far apart the ends of a change's interval may be; wider ones are worth more runs."""
+MOST_RUNS = 9
+"""Of a version at one size."""
+
 FIRST, LATER = Condition.FIRST, Condition.LATER
 Progress = Callable[[str], None]
 
@@ -132,7 +137,29 @@ class Sweep:
             pair = self.curves.widest(RESOLUTION, tuple(Condition))
             middle = round((pair[0] * pair[1]) ** 0.5) if pair else 0
             if pair is None or middle in pair or not self._worth_measuring(self.measure(middle)):
+                break
+        self.settle()
+
+    def settle(self) -> None:
+        """Run both sides of a change of lead again where its place is not sure, a pair at a time.
+
+        Where the two take nearly the same over many sizes, the interval stays wide, and says so.
+        """
+        while not self.deadline.over:
+            found = self.curves.vaguest(SURE, MOST_RUNS, tuple(Condition))
+            if found is None or not self._again(found[1], (found[0].before, found[0].after)):
                 return
+
+    def _again(self, size: int, kinds: Sequence[Kind]) -> bool:
+        """One more run of some versions at a size; whether there was time for it."""
+        row = self.curves.rows[size]
+        chosen = [(version, 1) for version in self.versions if version.kind in kinds]
+        if sum(2.0 * self._expected(v, size) for v, _ in chosen) > self.deadline.remaining():
+            return False
+        known = {kind: row[kind] for kind in kinds}
+        points = self._race(size, chosen, known)
+        self.curves = Curves({**self.curves.rows, size: {**row, **points}})
+        return not any(point.why for point in points.values())
 
     def _worth_measuring(self, size: int) -> bool:
         """Whether two versions at least could be measured at the size."""
@@ -177,14 +204,19 @@ class Sweep:
         self.curves = Curves({**self.curves.rows, size: ordered})
         return size
 
-    def _race(self, size: int, chosen: Sequence[tuple[Version, int]]) -> dict[Kind, Point]:
-        """All chosen versions in turn: each once, each again, and so on."""
+    def _race(
+        self,
+        size: int,
+        chosen: Sequence[tuple[Version, int]],
+        known: Mapping[Kind, Point] | None = None,
+    ) -> dict[Kind, Point]:
+        """All chosen versions in turn: each once, each again, and so on; after what is known."""
         if not chosen:
             return {}
         arguments = self.parameter.arguments(self.target.args, size)
         self.box.target = replace(self.target, args=arguments)
         patches: dict[Kind, dict[Path, bytes]] = {}
-        points = {version.kind: Point() for version, _ in chosen}
+        points = {version.kind: (known or {}).get(version.kind, Point()) for version, _ in chosen}
         for version, _ in chosen:
             try:
                 patches[version.kind] = version.patch(self.sources, self.parameter.edits(size))

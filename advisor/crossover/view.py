@@ -14,7 +14,7 @@ from ..report import words
 from ..report.layout import Hanging, bullet, paragraph
 from .curves import Condition, Curves
 from .parameters import Parameter
-from .result import Result, lead_words, verdict
+from .result import Result, flat_words, lead_words, verdict
 from .versions import Kind
 
 MARKS = {
@@ -167,6 +167,7 @@ def _remarks(result: Result) -> Iterator[RenderableType]:
         remarks.append(
             "the program writes nothing: results were compared at your size only, on its states"
         )
+    remarks += flat_words(result)
     remarks += result.report.notes[:4]
     for remark in remarks:
         yield bullet(remark)

@@ -11,7 +11,7 @@ from ..model import CompiledKernel, Trial
 from .occupancy import Occupancy, occupancy
 
 _BLOCK = re.compile(r"^\s*(\w+) = \(?(\d+(?:, \d+)*)\)?$")
-_CONFIGURED = re.compile(r"= (\w+)\[\w+, (\w+)\]$")
+_CONFIGURED = re.compile(r"= (\w+)\[\w+, (\w+)(?:, \w+)?\]$")
 
 
 @dataclass(frozen=True)

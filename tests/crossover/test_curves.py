@@ -122,3 +122,33 @@ def test_prediction_follows_a_power_law() -> None:
     assert predicted(late, Kind.ORIGINAL, 2000, Condition.FIRST, Growth(0.2)) == pytest.approx(
         20, rel=0.6
     )
+
+
+def test_the_sizes_to_be_measured_again() -> None:
+    rows = {
+        n: {Kind.ORIGINAL: Point((0.2 + 1e-4 * n * n,) * k), Kind.NUMPY: Point((1.2,) * k)}
+        for n, k in ((50, 2), (90, 2), (110, 1), (200, 1))
+    }
+    found = Curves(rows).vaguest(1.05, 9, (Condition.FIRST,))
+    assert found is not None and found[1] == 110  # it has run once only; 200 is far off
+    assert Curves(rows).vaguest(9.0, 9, (Condition.FIRST,)) is None
+    assert Curves(rows).vaguest(1.05, 1, (Condition.FIRST,)) is None
+
+
+def test_where_curves_hardly_cross_the_interval_says_so() -> None:
+    """One version stays a little ahead over a range of sizes: the far ends do not place it."""
+    held = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        rows = {}
+        for size in (32, 64, 80, 90, 100, 115, 130, 300):
+            noise = 1.0 + 0.05 * rng.standard_normal((2, 3))
+            slow = {32: 0.5, 300: 2.0}.get(size, 1.0)
+            rows[size] = {
+                Kind.ORIGINAL: Point(tuple(slow * noise[0])),
+                Kind.NUMPY: Point(tuple(0.98 * noise[1])),
+            }
+        change = Curves(rows).lead(Condition.FIRST).changes[0]
+        assert change.low <= change.size <= change.high
+        held += change.high / change.low > 1.5
+    assert held > 20  # through all eight sizes, none

@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gpuadvise.crossover.curves import Condition, Curves, Point
 from gpuadvise.crossover.journey import to_json
 from gpuadvise.crossover.parameters import find
-from gpuadvise.crossover.result import Result, lead_words, verdict
-from gpuadvise.crossover.sweep import Sweep
+from gpuadvise.crossover.result import Result, flat_words, lead_words, verdict
+from gpuadvise.crossover.sweep import MOST_RUNS, SURE, Sweep
 from gpuadvise.crossover.versions import Kind, Version
 from gpuadvise.crossover.view import render
 from gpuadvise.deadline import Deadline
@@ -299,3 +300,59 @@ def test_a_gpu_that_pays_for_a_single_run_only(sweep: Callable[..., Sweep]) -> N
     words = verdict(result(made))
     assert words.startswith("stay on the CPU: no GPU version is faster than")
     assert "up to N = 200 in later runs; for a single run, numba.cuda is fastest above N =" in words
+
+
+def noisy(rng: np.random.Generator, one: float, other: float) -> dict[Kind, Point]:
+    """Two runs of two versions, and one that is out of the race."""
+    times = {
+        Kind.ORIGINAL: tuple(one * (1.0 + 0.06 * rng.standard_normal(2))),
+        Kind.NUMPY: tuple(other * (1.0 + 0.06 * rng.standard_normal(2))),
+    }
+    return {kind: Point(each) for kind, each in times.items()} | {Kind.NUMBA: Point((9.0,))}
+
+
+def test_an_unsure_change_is_measured_again(
+    sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = sweep((Kind.NUMPY, QUICK), (Kind.NUMBA, QUICK))
+    rng = np.random.default_rng(4)
+    laws = {n: (0.7 + 0.005 * n, 1.2) for n in (50, 80, 90, 105, 120, 200)}
+    made.curves = Curves({n: noisy(rng, *law) for n, law in laws.items()})
+    (before,) = made.curves.lead(Condition.FIRST).changes
+    asked: list[int] = []
+
+    def race(size: int, chosen: Any, known: dict[Kind, Point]) -> dict[Kind, Point]:
+        assert [version.kind for version, _ in chosen] == [Kind.ORIGINAL, Kind.NUMPY]
+        asked.append(size)
+        more = noisy(rng, *laws[size])
+        return {k: Point((*point.first, more[k].first[0])) for k, point in known.items()}
+
+    monkeypatch.setattr(made, "_race", race)
+    made.settle()
+    (after,) = made.curves.lead(Condition.FIRST).changes
+    assert before.high > SURE * before.low
+    assert set(asked) <= {80, 90, 105, 120} and len(asked) >= 3
+    counts = [len(made.curves.rows[n][Kind.NUMPY].first) for n in set(asked)]
+    assert after.high <= SURE * after.low or min(counts) == MOST_RUNS
+    assert after.low <= 100 <= after.high
+    assert all(len(row[Kind.NUMBA].first) == 1 for row in made.curves.rows.values())
+
+
+def test_no_more_runs_than_the_budget_has(sweep: Callable[..., Sweep]) -> None:
+    made = sweep((Kind.NUMPY, QUICK), seconds=0.0)
+    rng = np.random.default_rng(4)
+    made.curves = Curves({n: noisy(rng, 0.2 + 1e-4 * n * n, 1.2) for n in (90, 110)})
+    rows = dict(made.curves.rows)
+    made.settle()
+    assert made.curves.rows == rows
+
+
+def test_curves_that_hardly_cross_are_said_to(sweep: Callable[..., Sweep]) -> None:
+    made = sweep((Kind.NUMPY, QUICK))
+    rng = np.random.default_rng(1)
+    flat = {n: noisy(rng, 1.0, 0.99) for n in (64, 80, 90, 100, 115, 130)}
+    first = {32: noisy(rng, 0.5, 1.0), 300: noisy(rng, 2.0, 1.0)}
+    words, *_ = flat_words(result(made, curves=Curves(flat | first)))
+    assert "differ by less than their runs do" in words and "original and NumPy" in words
+    sharp = {n: noisy(rng, 0.01 * n, 1.0) for n in (50, 90, 110, 200)}
+    assert not list(flat_words(result(made, curves=Curves(sharp))))

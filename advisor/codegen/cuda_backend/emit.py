@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...loopnest.affine import Affine
 from ...loopnest.ir import Kind, Nest
+from ...loopnest.ranges import Observed, ranges_of
 from ...loopnest.scope import dotted
 from ...model import Basis, Condition, Edit, Exactness, Match, Region
 from ...names import from_import_edit, import_edit
@@ -30,6 +31,7 @@ from .cover import is_covered
 from .failing import DIVISOR, looking, may_fail, note_failures, refuse_others
 from .library import CHOOSING, chooser, renamed_calls
 from .plan import Launch, Repeat, Step, launches
+from .replay import Replay, pays
 from .rounding import Products, called_with, inexact_calls
 from .text import (
     Kernel,
@@ -39,6 +41,7 @@ from .text import (
     host_names,
     kernel,
     launcher,
+    names_in,
 )
 
 WHY = "every iteration runs Python bytecode on one core, though thousands could run at once"
@@ -111,6 +114,8 @@ class CudaEmission(Emission):
         names, checks, kernels, parts = self.names, self.checks, self.kernels, self.parts
         run = self._free(f"_{self._owner()}_on_gpu")
         made = self._launcher(run, kernels, names)
+        if made.replay is not None:
+            parts.append(made.replay.text)
         parts.append(launcher(made, self.step, kernels, self.text))
         wrapper = self._free(f"_{self._owner()}_loops")
         parts.append(self._wrapper(wrapper, run, names, checks))
@@ -337,6 +342,9 @@ class CudaEmission(Emission):
         where = f"of {function.name}()" if function else "of this script"
         indices = [axis.index for axis in launch.axes]
         listed = f"({', '.join(indices)})" if len(indices) > 1 else indices[0]
+        if launch.strip > 1:
+            row, column = indices
+            return f"One thread for each {column} and {launch.strip} of {row} in the loops {where}."
         return f"One thread for each {listed} of the loops {where}."
 
     def _launcher(self, name: str, kernels: list[Kernel], names: Names) -> Launcher:
@@ -371,6 +379,25 @@ class CudaEmission(Emission):
             cuda=cuda,
             flag=self.flag,
             numpy=names.numpy,
+            replay=self._replay(kernels, names),
+        )
+
+    def _replay(self, kernels: list[Kernel], names: Names) -> Replay | None:
+        """How steps that launch the same each time are replayed; None where that gains nothing."""
+        step = self.step
+        if not isinstance(step, Repeat) or not all(isinstance(s, Launch) for s in step.steps):
+            return None
+        host = host_names(step)
+        if any(not host.isdisjoint({*names_in(k.extents), *k.arguments}) for k in kernels):
+            return None
+        count = ranges_of(self.nest, Observed.EVERYTHING).trips.get(id(step.loop))
+        if not pays(count, [(k.launch, self.nest) for k in kernels]):
+            return None
+        return Replay(
+            helper=self._free(f"_{self._owner()}_by_graph"),
+            stream=self._free_param("stream", names.params),
+            run=self._free_param("run", names.params),
+            count=self._free_param("count", names.params),
         )
 
     def _wrapper(self, name: str, run: str, names: Names, checks: Guards) -> str:

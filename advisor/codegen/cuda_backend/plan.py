@@ -15,18 +15,31 @@ from ...loopnest.dependence import Parallel, analyse
 from ...loopnest.fold import loads, reads
 from ...loopnest.ir import (
     Assign,
+    Call,
+    Const,
     Expr,
     For,
+    If,
     Nest,
     Stmt,
     Store,
+    UserCall,
+    While,
     expressions,
     statements,
+    walk,
 )
+from ...loopnest.ranges import Observed, ranges_of
 from ...loopnest.text import STRINGS
 from ..nb_values import Unsupported
 
 MOST_AXES = 3
+MANY = 2**20
+"""Cells: four times as many as threads fit a large card at once."""
+STRIP = 4
+"""Cells of a column that one thread does then."""
+_SHORT = 27
+"""Trips of loops inside, three times three times three."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +66,8 @@ class Launch:
     unrolled: frozenset[ast.stmt]
     """The ``for`` statements whose indices come from the grid."""
     body: tuple[Stmt, ...]
-    """What one thread does."""
+    """What one thread does, for each of ``strip`` neighbours along the slowest axis."""
+    strip: int = 1
 
 
 @dataclass(frozen=True)
@@ -94,6 +108,19 @@ def launches(step: Step) -> Iterator[Launch]:
         case Repeat(steps=steps):
             for inner in steps:
                 yield from launches(inner)
+
+
+def threads(launch: Launch, nest: Nest) -> int | None:
+    """How many iterations the loops of a launch have, by the sizes seen at entry."""
+    trips = ranges_of(nest, Observed.EVERYTHING).trips
+    known = {s.node: trips.get(id(s)) for s in statements((nest.root,)) if isinstance(s, For)}
+    total = 1
+    for axis in launch.axes:
+        count = known.get(axis.loop.node)
+        if count is None:
+            return None
+        total *= count
+    return total
 
 
 class _Planner:
@@ -147,7 +174,8 @@ class _Planner:
             unrolled |= nodes
         body = _innermost(outer, len(axes))
         ordered = sorted(axes, key=lambda axis: _neighbours(body, axis.index, self.nest))
-        return Launch(loop, tuple(map(Axis, ordered)), frozenset(unrolled), body)
+        launch = Launch(loop, tuple(map(Axis, ordered)), frozenset(unrolled), body)
+        return replace(launch, strip=_strip(launch, self.nest))
 
     def _another_axis(
         self, nest: Nest, outer: For, axes: list[For], host: frozenset[str]
@@ -196,6 +224,44 @@ class _Planner:
         """Whether the host can compute it: from scalars and extents, not from elements."""
         assigned = frozenset(self.nest.privates) - host
         return not loads(expr) and reads(expr).isdisjoint(assigned)
+
+
+def _strip(launch: Launch, nest: Nest) -> int:
+    """How many cells of a column one thread does: more than one where cells outnumber threads.
+
+    A column's indices are then worked out once, and a row that one cell has loaded is at hand for
+    the next. What takes long for each cell gains nothing by that.
+    """
+    if len(launch.axes) != 2 or launch.axes[0].loop.step != 1:
+        return 1
+    cells = threads(launch, nest)
+    if cells is None or cells < MANY:
+        return 1
+    return STRIP if _is_short(launch.body) else 1
+
+
+def _is_short(body: tuple[Stmt, ...], most: int = _SHORT) -> bool:
+    """Whether a body calls nothing, and loops a few times only."""
+    for statement in body:
+        if isinstance(statement, While):
+            return False
+        if any(isinstance(e, Call | UserCall) for e in _all(statement)):
+            return False
+        match statement:
+            case For(start=Const(value=int(start)), stop=Const(value=int(stop)), step=step):
+                trips = len(range(start, stop, step))
+                if trips > most or not _is_short(statement.body, most // max(1, trips)):
+                    return False
+            case For():
+                return False
+            case If(then=then, orelse=orelse):
+                if not (_is_short(then, most) and _is_short(orelse, most)):
+                    return False
+    return True
+
+
+def _all(statement: Stmt) -> Iterator[Expr]:
+    return (e for top in expressions(statement) for e in walk(top))
 
 
 def _counts(loop: For) -> bool:

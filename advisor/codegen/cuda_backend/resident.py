@@ -26,6 +26,7 @@ from .emit import WHY, CudaEmission
 from .fate import follow, merged
 from .narrow import Narrow, narrowed
 from .plan import plan
+from .replay import Replay, pays, seen_steps
 from .resident_text import ResidentText
 from .text import names_in
 from .timeloop import Host, Keep, Kernels, TimeLoop, renamed_copy
@@ -74,12 +75,35 @@ class _Resident(ResidentText):
         }
         self.narrow = self._narrow()
         self.cells = self._local("cells") if self.narrow else ""
+        self.replay = self._replay()
 
     def _narrow(self) -> Narrow | None:
         """The arrays that may be int8 on the device."""
         nests = [(self.emissions[id(r)].nest, names) for r, names in self._nests()]
         found = narrowed(list(self.fate.entry), list(self.fate.fresh), nests)
         return None if found is None or found.arrays & set(self.zeros) else found
+
+    def _replay(self) -> Replay | None:
+        """How the steps are replayed as a CUDA graph; None where that cannot be, or gains nothing.
+
+        The loop variable is none that anything reads afterwards: the steps are only counted.
+        """
+        assert self.region.observation is not None
+        if self.time.index in self.after or not self.repeats():
+            return None
+        steps = seen_steps(self.loop, self.region.observation.values)
+        emissions = self.emissions.values()
+        if not pays(steps, [(k.launch, one.nest) for one in emissions for k in one.kernels]):
+            return None
+        return Replay(
+            helper=self._local(f"_{self._owner()}_by_graph"),
+            stream=self._local("stream"),
+            run=self._local("run"),
+            count=self._local("count"),
+        )
+
+    def _owner(self) -> str:
+        return self.region.function.name.strip("_") if self.region.function else "main"
 
     def _nests(self) -> Iterator[tuple[Region, dict[str, str]]]:
         for operation in self.operations:
@@ -147,10 +171,11 @@ class _Resident(ResidentText):
         emissions = list(self.emissions.values())
         params = self._params()
         returned = self._returned(params)
-        owner = self.region.function.name.strip("_") if self.region.function else "main"
+        owner = self._owner()
         run, wrapper = self._local(f"_{owner}_on_gpu"), self._local(f"_{owner}_time_loop")
         early, late = self._tests()
         parts = [part for one in emissions for part in one.parts]
+        parts += [self.replay.text] if self.replay is not None else []
         parts.append(self.launcher(run, params, returned, late))
         parts.append(self.wrapper(wrapper, run, params, returned, early, self._local("result")))
         loops = [self.loop, *(one.loop for one in emissions)]

@@ -11,7 +11,18 @@ from .cover import is_covered
 from .emit import CudaEmission
 from .fate import Fate
 from .narrow import WIDE, Narrow
-from .text import Kernel, Launcher, Steps, configured, flag_asked, flag_made, names_in
+from .plan import Launch
+from .replay import Replay, turns
+from .text import (
+    Kernel,
+    Launcher,
+    Steps,
+    alike,
+    configured,
+    flag_asked,
+    flag_made,
+    names_in,
+)
 from .timeloop import Exchange, Fresh, Host, Keep, Kernels, Operation, TimeLoop, renamed_copy
 
 COMMENT = "# a warp's 32 threads along x: they read and write neighbouring elements together"
@@ -42,6 +53,8 @@ class ResidentText:
     """Arrays that may be int8 on the device."""
     cells: str
     """What their type is called."""
+    replay: Replay | None
+    """How launches that are the same in every step are made by a CUDA graph."""
 
     @property
     def first(self) -> CudaEmission:
@@ -61,9 +74,15 @@ class ResidentText:
         where = f"{self.region.function.name}()" if self.region.function else "this script"
         doc = f"The time loop of {where} with its arrays on the GPU; None, and nothing done, else."
         setup, steps, synced = self._steps()
-        body = [f'"""{doc}"""', *self._preface(tests), *setup]
-        body.append(f"for {ast.unparse(self.loop.target)} in {ast.unparse(self.loop.iter)}:")
-        body += [LEVEL + line for line in steps]
+        body = [f'"""{doc}"""', *self._preface(tests)]
+        if self.replay is not None:
+            traded = {name: None for left, _ in self.exchanges() for name in left}
+            body += [f"{self.replay.stream} = {self.cuda}.stream()", *setup]
+            body += self.replay.lines(self.loop, steps, list(traded))
+        else:
+            body += setup
+            body.append(f"for {ast.unparse(self.loop.target)} in {ast.unparse(self.loop.iter)}:")
+            body += [LEVEL + line for line in steps]
         fate = self.fate
         for flag in self._flags():
             body += flag_asked(flag, "None")
@@ -74,7 +93,7 @@ class ResidentText:
         comma = "," if len(returned) == 1 else ""
         body.append(f"return {', '.join(returned)}{comma}" if returned else "return True")
         head = f"def {run}({', '.join(params)}):"
-        return "\n".join([head, *(LEVEL + line for line in body)]) + "\n"
+        return "\n".join([head, *((LEVEL + line).rstrip() for line in body)]) + "\n"
 
     def _is_narrow(self, name: str) -> bool:
         return self.narrow is not None and name in self.narrow.arrays
@@ -219,7 +238,8 @@ class ResidentText:
                 case Fresh(name=name, copied=copied):
                     source = self.device.get(copied or "") or self.zeros.get(name)
                     if source is not None:
-                        lines.append(f"{self.device[name]}.copy_to_device({source})")
+                        where = f", {self.replay.stream}" if self.replay is not None else ""
+                        lines.append(f"{self.device[name]}.copy_to_device({source}{where})")
                 case Exchange():
                     lines += self._exchange(operation, synced)
                 case Keep():
@@ -239,8 +259,7 @@ class ResidentText:
         """Launch configurations that hold for the whole loop."""
         emission = self.emissions[id(region)]
         fixed = [k for k in emission.kernels if self._is_fixed(k, renamed)]
-        for extents in dict.fromkeys(k.extents for k in fixed):
-            same = [k for k in fixed if k.extents == extents]
+        for same in alike(fixed):
             lines = configured(same, self._made(emission, renamed), limits=False)
             yield from _with_comments("\n".join(lines), renamed)
 
@@ -270,19 +289,48 @@ class ResidentText:
             block=self.block,
             warnings=emission.warnings,
             cuda=self.cuda,
+            replay=self.replay,
         )
 
-    def _exchange(self, exchange: Exchange, synced: set[str]) -> Iterator[str]:
-        """Names trade their copies; memory that no name has any more goes to the next step."""
-        device, fate = self.device, self.fate
+    def repeats(self) -> bool:
+        """Whether every step launches the same, with nothing of the host in between."""
+        for operation in self.operations:
+            match operation:
+                case Keep() | Host(once=False):
+                    return False
+                case Kernels(region=region, renamed=renamed):
+                    names, emission = dict(renamed), self.emissions[id(region)]
+                    if not isinstance(emission.step, Launch):
+                        return False
+                    for kernel in emission.kernels:
+                        used = {names.get(a, a) for a in kernel.arguments}
+                        if not self._is_fixed(kernel, names) or used & self.changing:
+                            return False
+        return turns(self.exchanges()) is not None
+
+    def exchanges(self) -> Iterator[tuple[list[str], list[str]]]:
+        """The names that are bound anew in a step, and those whose arrays they get."""
+        for operation in self.operations:
+            if isinstance(operation, Exchange):
+                yield self._sides(operation)
+
+    def _sides(self, exchange: Exchange) -> tuple[list[str], list[str]]:
+        """Both sides of the statement that trades arrays of the device."""
+        device = self.device
         taken = [s for s in exchange.sources if s not in exchange.targets]
         lost = [t for t in exchange.targets if t not in exchange.sources]
         left = [device[n] for n in (*exchange.targets, *taken)]
         right = [device[n] for n in (*exchange.sources, *lost)]
-        if not taken:
-            left, right = [*exchange.targets, *left], [*exchange.sources, *right]
+        if taken:
+            return left, right
+        return [*exchange.targets, *left], [*exchange.sources, *right]
+
+    def _exchange(self, exchange: Exchange, synced: set[str]) -> Iterator[str]:
+        """Names trade their copies; memory that no name has any more goes to the next step."""
+        fate = self.fate
+        left, right = self._sides(exchange)
         yield f"{', '.join(left)} = {', '.join(right)}"
-        if not taken:
+        if set(exchange.sources) <= set(exchange.targets):
             synced |= set(exchange.targets)
             return
         for target, source in zip(exchange.targets, exchange.sources, strict=True):

@@ -13,6 +13,7 @@ from ..nb_state import TextEdit
 from ..nb_text import LEVEL, Names, edited
 from ..nb_values import Unsupported
 from .plan import Launch, OnHost, Repeat, Step
+from .replay import Replay
 
 BLOCKS: Mapping[int, tuple[int, ...]] = {1: (128,), 2: (32, 8), 3: (32, 4, 2)}
 """Threads of a block along x, y and z: whole warps of 32 along x."""
@@ -65,12 +66,12 @@ class LoopText:
         return f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}:"
 
     # ---------------------------------------------------------------- bodies
-    def thread(self, launch: Launch) -> list[str]:
+    def thread(self, launch: Launch, level: int) -> list[str]:
         """What one thread does: the loop's body without the headers of the grid's loops."""
         gone = {self.new(node) for node in launch.unrolled}
         root = self.new(launch.root.node)
         assert isinstance(root, ast.For)
-        return list(self._block(root.body, gone, 1))
+        return list(self._block(root.body, gone, level))
 
     def _block(self, body: Sequence[ast.stmt], gone: set[ast.stmt], level: int) -> Iterator[str]:
         plain: list[ast.stmt] = []
@@ -102,7 +103,9 @@ class LoopText:
 
 
 def continues_as_returns(source: Source, launch: Launch) -> Iterator[TextEdit]:
-    """``continue`` in a loop that became the grid ends the thread."""
+    """``continue`` in a loop that became the grid ends the thread, or goes on along its strip."""
+    if launch.strip > 1:
+        return
     for loop in launch.unrolled:
         assert isinstance(loop, ast.For)
         for node in _own(loop.body):
@@ -141,8 +144,9 @@ def kernel(
     each parameter costs the host two microseconds a launch.
     """
     cuda = decorator.removeprefix("@").partition(".jit")[0]
-    fills = [f"{LEVEL}{element} = 0" for element in zeroed]
-    lines = [*_indices(launch, text, cuda), *fills, *text.thread(launch)]
+    level = 1 if launch.strip == 1 else 2
+    fills = [f"{LEVEL * level}{element} = 0" for element in zeroed]
+    lines = [*_indices(launch, text, cuda), *fills, *text.thread(launch, level)]
     body = ast.parse("def kernel():\n" + "\n".join(lines))
     used = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
     indices = {axis.index for axis in launch.axes}
@@ -165,8 +169,11 @@ def _indices(launch: Launch, text: LoopText, cuda: str) -> Iterator[str]:
     axes = tuple(reversed(launch.axes))
     yield f"{LEVEL}{', '.join(a.index for a in axes)} = {cuda}.grid({len(axes)})"
     tests = []
+    strip = launch.axes[0] if launch.strip > 1 else None
     for axis in launch.axes:
         start, stop = text.bounds(axis.loop)
+        if axis is strip:
+            continue
         step, index, at = axis.loop.step, axis.index, _factor(start)
         if step not in (1, -1):
             yield f"{LEVEL}{index} *= {abs(step)}"
@@ -177,6 +184,18 @@ def _indices(launch: Launch, text: LoopText, cuda: str) -> Iterator[str]:
         tests.append(f"{index} {'>=' if step > 0 else '<='} {_factor(stop)}")
     yield f"{LEVEL}if {' or '.join(tests)}:"
     yield f"{LEVEL * 2}return"
+    if strip is not None:
+        yield from _strip(strip.index, *text.bounds(strip.loop), launch.strip)
+
+
+def _strip(index: str, start: ast.expr, stop: ast.expr, cells: int) -> Iterator[str]:
+    """The loop of one thread along its piece of a column."""
+    first = f"{cells} * {index}"
+    if ast.unparse(start) != "0":
+        first = f"{_factor(start)} + {first}"
+    yield f"{LEVEL}for {index} in range({first}, {first} + {cells}):"
+    yield f"{LEVEL * 2}if {index} >= {_factor(stop)}:"
+    yield f"{LEVEL * 3}return"
 
 
 def _factor(node: ast.expr) -> str:
@@ -236,6 +255,13 @@ class Launcher:
     flag: str = ""
     """The array in which kernels note that Python would raise."""
     numpy: str = ""
+    replay: Replay | None = None
+    """How launches that are the same in every step are made by a CUDA graph."""
+
+    @property
+    def stream(self) -> str:
+        """The stream of the launches, if it has a name."""
+        return "" if self.replay is None else self.replay.stream
 
 
 def launcher(made: Launcher, step: Step, kernels: Sequence[Kernel], text: LoopText) -> str:
@@ -253,17 +279,24 @@ def launcher(made: Launcher, step: Step, kernels: Sequence[Kernel], text: LoopTe
     by_launch = {id(k.launch): k for k in kernels}
     host = host_names(step)
     fixed = [k for k in kernels if host.isdisjoint(names_in(k.extents))]
+    if made.replay is not None:
+        lines.append(f"{LEVEL}{made.stream} = {made.cuda}.stream()")
     lines.append(f"{LEVEL}{_block_comment(kernels)}")
-    for extents in dict.fromkeys(k.extents for k in fixed):
-        same = [k for k in fixed if k.extents == extents]
+    for same in alike(fixed):
         lines += [LEVEL + line for line in configured(same, made)]
     writer = Steps(made, by_launch, {id(k.launch) for k in fixed}, text)
-    lines += [LEVEL + line for line in writer.lines(step)]
+    lines += [(LEVEL + line).rstrip() for line in writer.loop(step)]
     if made.flag:
         lines += [LEVEL + line for line in flag_asked(made.flag, "False")]
     lines += [f"{LEVEL}{made.on_device[a]}.copy_to_host({a})" for a in made.written]
     lines.append(f"{LEVEL}return True")
     return "\n".join(lines) + "\n"
+
+
+def alike(kernels: Sequence[Kernel]) -> Iterator[list[Kernel]]:
+    """The kernels that have a launch configuration in common."""
+    for grid in dict.fromkeys((k.extents, k.launch.strip) for k in kernels):
+        yield [k for k in kernels if (k.extents, k.launch.strip) == grid]
 
 
 def flag_made(flag: str, cuda: str, numpy: str) -> str:
@@ -289,19 +322,21 @@ def configured(same: Sequence[Kernel], made: Launcher, limits: bool = True) -> I
 
     ``limits``: ask whether the grid may have that many blocks.
     """
-    extents = same[0].extents
+    extents, strip = same[0].extents, same[0].launch.strip
     block = block_for(extents)
-    for size, threads in list(zip(extents, block, strict=True))[1:]:
+    cells = (*block[:-1], block[-1] * strip)
+    for size, threads in list(zip(extents, cells, strict=True))[1:]:
         if limits and not size.isdigit():
             yield f"if {size} > {threads} * {MOST_BLOCKS}:"
             yield f"{LEVEL}return False  # more blocks than a grid has along y"
-    counts = [_count(size, threads) for size, threads in zip(extents, block, strict=True)]
+    counts = [_count(size, threads) for size, threads in zip(extents, cells, strict=True)]
     yield f"{made.block} = {', '.join(map(str, block))}"
     yield f"{made.grid} = {', '.join(counts)}"
     yield f"with {made.warnings}.catch_warnings():"
     yield f'{LEVEL}{made.warnings}.simplefilter("ignore")  # numba warns of grids below 128 blocks'
     for one in same:
-        yield f"{LEVEL}{made.configured[one.name]} = {one.name}[{made.grid}, {made.block}]"
+        where = ", ".join(filter(None, (made.grid, made.block, made.stream)))
+        yield f"{LEVEL}{made.configured[one.name]} = {one.name}[{where}]"
 
 
 def block_for(extents: tuple[str, ...]) -> tuple[int, ...]:
@@ -333,6 +368,16 @@ class Steps:
     kernels: Mapping[int, Kernel]
     fixed: set[int]
     text: LoopText
+
+    def loop(self, step: Step) -> Iterable[str]:
+        """The lines of a whole plan: its steps by a graph where that is wanted."""
+        if self.made.replay is None:
+            return self.lines(step)
+        assert isinstance(step, Repeat)
+        header, *body = self.lines(step)
+        loop = ast.parse(f"{header}\n{LEVEL}pass").body[0]
+        assert isinstance(loop, ast.For)
+        return self.made.replay.lines(loop, [line.removeprefix(LEVEL) for line in body], ())
 
     def lines(self, step: Step) -> Iterator[str]:
         """The lines of a step, not indented."""

@@ -2,7 +2,8 @@
 
 Reads a pickled list of (text, new text, function, all arguments, all inputs), and writes a pickled
 list of what came of each: for every set of arguments the difference found (or None) and how many
-kernels ran.
+kernels ran. The argument, if there is one, is the first function of CUDA graphs that fails; with
+"none" there are no graphs.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numba.cuda.libdevice as libdevice
 import numpy as np
+from fake_graphs import install
 from harness import assert_same, run
 from numba.cuda.simulator.kernel import FakeCUDAKernel
 
@@ -46,6 +48,8 @@ def counted(self, *args):  # type: ignore[no-untyped-def]
 
 
 FakeCUDAKernel.__call__ = counted
+if sys.argv[1:] != ["none"]:
+    install("".join(sys.argv[1:]))
 
 
 def main() -> None:

@@ -43,11 +43,11 @@ def resident_or_reason(region: Region) -> Match | Refusal:
     return answer(resident, region, "a resident form")
 
 
-def simulated(pairs: Sequence[tuple[object, ...]]) -> list[Outcome]:
-    """Texts and new texts, run in the simulator."""
+def simulated(pairs: Sequence[tuple[object, ...]], *graphs: str) -> list[Outcome]:
+    """Texts and new texts, run in the simulator. ``graphs``: which function of them fails."""
     script = Path(__file__).with_name("simulate.py")
     done = subprocess.run(
-        [sys.executable, str(script)],
+        [sys.executable, str(script), *graphs],
         input=pickle.dumps(list(pairs)),
         capture_output=True,
         check=False,
