@@ -22,6 +22,9 @@ from .model import (
 from .report.words import deciding
 from .verify.choose import Chosen
 
+NOT_TRIED = "not tried: "
+"""How the reason begins why a rewrite was left out."""
+
 
 def conclusion(
     profile: Profile,
@@ -101,11 +104,22 @@ def _no_loops(profile: Profile) -> str:
 
 def _not_worth_trying(trial: Trial) -> bool:
     verdict = trial.region_verdict
-    return isinstance(verdict, Inconclusive) and verdict.why.startswith("not tried")
+    return isinstance(verdict, Inconclusive) and verdict.why.startswith(NOT_TRIED)
+
+
+def _untried(trials: list[Trial]) -> str:
+    """Nothing was tried at all; the first reason stands for them."""
+    first = trials[0].region_verdict
+    why = first.why.removeprefix(NOT_TRIED) if isinstance(first, Inconclusive) else ""
+    if len(trials) == 1:
+        return f"the only rewrite was not tried: {why}"
+    return f"none of the {len(trials)} rewrites was tried: {why}"
 
 
 def _why_none(trials: list[Trial]) -> str:
     verdicts = [v for trial in trials for v in (trial.region_verdict, trial.script_verdict)]
+    if trials and all(map(_not_worth_trying, trials)):
+        return _untried(trials)
     # Equal and faster where it stands, and not even run as a whole script: it could not gain there.
     too_little = any(
         (isinstance(trial.region_verdict, Verified) and trial.script_verdict is None)

@@ -7,6 +7,9 @@ from enum import IntEnum
 
 from rich.console import Console
 
+NARROWEST = 40
+"""Columns of a report at least: nothing of it can be read in fewer."""
+
 
 class ExitCode(IntEnum):
     """What the process returns; part of the contract with scripts that call us."""
@@ -21,7 +24,10 @@ class ExitCode(IntEnum):
 
 def report_console(no_color: bool) -> Console:
     """Where reports go: standard error, so that the script's own output stays a clean pipe."""
-    return Console(stderr=True, no_color=no_color or None, highlight=False)
+    console = Console(stderr=True, no_color=no_color or None, highlight=False)
+    if console.width < NARROWEST:  # COLUMNS=0, as some programs that start others set it
+        console.width = NARROWEST
+    return console
 
 
 def complain(text: str) -> None:

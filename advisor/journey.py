@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from .diff import unified_diff
 from .errors import UsageProblem
 from .model import Outcome, Report, Source
 from .options import Options
+from .outputs import check_outputs, write, write_json
 from .pipeline import advise
 from .progress import Stages
 from .report.json import to_json
@@ -39,48 +38,42 @@ def journey(
     Raises UsageProblem or UserError, before the program runs wherever that can be known.
     """
     target = resolve(command, module)
-    for file in (patch, json):
-        if file is not None:
-            check_output(file)
+    check_outputs((patch, json), target.script)
     report = advise(target, options, Stages(console), process_age())
-    if json is not None:
-        json.write_text(jsonlib.dumps(to_json(report), indent=1) + "\n", encoding="utf-8")
+    obstacle: UsageProblem | None = None
+    try:
+        if json is not None:
+            write_json(json, to_json(report))
+        if patch is not None and report.outcome is not Outcome.SCRIPT_FAILED:
+            text = unified_diff(report.sources, report.patched, target.cwd)
+            write(patch, text.encode("utf-8", "surrogateescape"))
+    except UsageProblem as error:  # the report is still worth having
+        obstacle = error
     if report.outcome is Outcome.SCRIPT_FAILED:
         console.print(f"gpuadvise: {report.message}", soft_wrap=True, markup=False)
         if report.advice and not quiet:
             render_unmeasured(report, console)
+        if obstacle is not None:
+            raise obstacle
         return report
-    if patch is not None:
-        text = unified_diff(report.sources, report.patched, target.cwd)
-        patch.write_bytes(text.encode("utf-8", "surrogateescape"))
     applied: tuple[Path, ...] = ()
-    obstacle: UndoError | None = None
+    refused: UndoError | None = None
     if apply and report.patched:
         try:
             write_files(report.patched, changed_sources(report))
             applied = tuple(report.patched)
-        except UndoError as error:  # a file was edited meanwhile: the report is still worth having
-            obstacle = error
+        except UndoError as error:  # a file was edited meanwhile
+            refused = error
     # An obstacle is told in a line of its own, below.
-    asked = apply and obstacle is None
+    asked = apply and refused is None
     view = {"verbose": options.verbose, "quiet": quiet, "asked": asked}
     render(report, console, applied=applied, **view)
-    if obstacle is not None:
-        raise obstacle
+    problem = refused or obstacle
+    if problem is not None:
+        raise problem
     return report
 
 
 def changed_sources(report: Report) -> Mapping[Path, Source]:
     """The analysed text of the files that the patch changes."""
     return {path: report.sources[path] for path in report.patched}
-
-
-def check_output(file: Path) -> None:
-    """Raises UsageProblem if the file cannot be written; known before the program runs."""
-    folder = file.parent
-    if file.is_dir():
-        raise UsageProblem(f"{file} is a directory")
-    if not folder.is_dir():
-        raise UsageProblem(f"there is no folder {folder} to write {file.name} into")
-    if not os.access(file if file.exists() else folder, os.W_OK):
-        raise UsageProblem(f"{file} cannot be written")

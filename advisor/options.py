@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from dataclasses import dataclass, field
 
 from .errors import UsageProblem
@@ -30,6 +31,14 @@ class Options:
     verbose: bool = False
     survey: bool = False
     """Try every rewrite on the program's states and choose none: another size may favour it."""
+
+    def __post_init__(self) -> None:
+        """Raises UsageProblem for a time without end, which no part can be taken of."""
+        for name in ("budget", "time_limit", "min_speedup"):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                option = name.replace("_", "-")
+                raise UsageProblem(f"--{option} takes a number that is not infinite")
 
 
 def parse_allow(text: str | None) -> frozenset[str]:

@@ -7,6 +7,7 @@ down twice.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 import re
@@ -100,7 +101,7 @@ def read_rule(module: ModuleType) -> Rule:
         raise RuleError(f"{path}:1: a rule file is called like np201_loops_to_numpy.py")
     function, (needs, cases, row_calls, several) = _rule_function(module, path)
     _check_cases(cases, module, path)
-    summary, slow, differ = _docstring_parts(module.__doc__ or "", path)
+    summary, slow, differ = _docstring_parts(_docstring(module, path), path)
     return Rule(
         code=matched["code"].upper(),
         name=matched["name"].replace("_", "-"),
@@ -150,6 +151,11 @@ def _line_of(path: Path, name: str) -> int:
     lines = path.read_text(encoding="utf-8").splitlines()
     hits = (n for n, line in enumerate(lines, start=1) if re.match(rf"{name}\b", line))
     return next(hits, 1)
+
+
+def _docstring(module: ModuleType, path: Path) -> str:
+    """As the file has it: with ``PYTHONOPTIMIZE=2`` the module has none."""
+    return module.__doc__ or ast.get_docstring(ast.parse(path.read_bytes())) or ""
 
 
 def _docstring_parts(text: str, path: Path) -> tuple[str, str, str]:

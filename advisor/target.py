@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,7 +29,9 @@ def resolve(command: tuple[str, ...], module: str | None, cwd: Path | None = Non
         target = Target(script, command, module, cwd, sys.executable)
     elif command:
         script = check_file(Path(command[0]))
-        target = Target(script, command[1:], None, cwd, sys.executable, command[0])
+        # Python would take -x.py for an option of its own.
+        typed = f"./{command[0]}" if command[0].startswith("-") else command[0]
+        target = Target(script, command[1:], None, cwd, sys.executable, typed)
     else:
         raise UsageProblem("name a script to look at, for example: gpuadvise myscript.py")
     check_syntax(read_source(script))
@@ -37,10 +40,16 @@ def resolve(command: tuple[str, ...], module: str | None, cwd: Path | None = Non
 
 def check_file(path: Path) -> Path:
     """The script as an absolute path. Raises UsageProblem if it cannot be read as a file."""
-    if path.is_dir():
+    try:
+        known = path.stat()
+    except FileNotFoundError:
+        raise UsageProblem(f"there is no file {path}") from None
+    except (OSError, ValueError) as error:  # too long a name, a null byte in it, links in a circle
+        raise UsageProblem(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from error
+    if stat.S_ISDIR(known.st_mode):
         raise UsageProblem(f"{path} is a directory; name a script in it, or use -m for a package")
-    if not path.exists():
-        raise UsageProblem(f"there is no file {path}")
+    if not stat.S_ISREG(known.st_mode):  # a pipe can be read once: <(sed .. script.py)
+        raise UsageProblem(f"{path} is no regular file, and the script runs several times")
     if not os.access(path, os.R_OK):
         raise UsageProblem(f"{path} cannot be read")
     # Not resolve(): a script that is a symbolic link keeps the folder it was called in.

@@ -184,7 +184,7 @@ def measure_untried(kernel: Kernel, setting: Setting) -> Row:
     """What the rules write, compared with the loops at the default size and timed."""
     with tempfile.TemporaryDirectory(prefix="gpuadvise-kernels-") as name:
         box = Path(name)
-        written = write(kernel, box, safe_only=True)
+        written = write(kernel, box, safe_only=True, size=default_size(kernel))
         forms = setting.forms(kernel)
         forms |= {r: str(f) for r, f in written.files.items() if not setting.leaves_out(r)}
         timed = race(kernel, default_size(kernel), forms, box, setting.rounds)

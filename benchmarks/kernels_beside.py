@@ -65,7 +65,8 @@ class Beside:
 def beside(kernel: Kernel, rules: Sequence[str], seconds: float) -> Beside:
     """Measure what the rules write for a kernel, compared with the form by hand."""
     with tempfile.TemporaryDirectory(prefix="gpuadvise-kernels-") as folder:
-        written = write(kernel, Path(folder), safe_only=True)
+        size = default_size(kernel)
+        written = write(kernel, Path(folder), safe_only=True, size=size)
         chosen = {BY_HAND: form_of(kernel, "by-hand:numpy")}
         for rule in rules:
             if rule in written.files:

@@ -96,15 +96,17 @@ class Written:
     """(rule or "engine", line, reason)."""
 
 
-def write(kernel: Kernel, folder: Path, *, safe_only: bool = False) -> Written:
-    """Observe a kernel's loops on small data, ask all rules, and write what they answer.
+def write(
+    kernel: Kernel, folder: Path, *, safe_only: bool = False, size: int = OBSERVED
+) -> Written:
+    """Observe a kernel's loops on data of a size, ask all rules, and write what they answer.
 
     ``safe_only``: without what is offered under ``--unsafe``.
     """
     source = folder / f"{kernel.kind}_{kernel.function}.py"
     source.write_text(kernel.source, encoding="utf-8")
     module = load(source, source.stem)
-    chains = chains_for(kernel.source, kernel.function, module.data(OBSERVED), path=source)
+    chains = chains_for(kernel.source, kernel.function, module.data(size), path=source)
     tried = match_rules(chains, Options())
     by_rule: dict[str, list[Candidate]] = {}
     for candidate in tried.candidates:

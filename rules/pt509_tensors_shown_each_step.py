@@ -3,7 +3,8 @@
 Why it is slow: to print a tensor, or for ``.cpu()``, ``.numpy()`` and ``.tolist()``, the CPU waits
 until the GPU has done all that was asked of it; the GPU idles until Python has asked for more.
 Why it may differ: the lines are the same, but appear in blocks of a hundred, and so later. That is
-tried under ``--unsafe`` only. Copies to the host are advice.
+tried under ``--unsafe`` only. Copies that are only collected do not differ: a hundred of them are
+made at a time.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from gpuadvise.codegen import ast_tools as tools
 from gpuadvise.gpucode import basics
 from gpuadvise.gpucode import torch as values
 from gpuadvise.gpucode import torch_loops as loops
+from gpuadvise.gpucode.torch_collected import collected
+from gpuadvise.gpucode.torch_collected import rewrite as in_blocks
 from gpuadvise.gpucode.torch_fetch import goes_backward
 from gpuadvise.gpucode.torch_shown import rewrite, shown_later
 
@@ -34,6 +37,19 @@ def in_blocks(steps, lines, show):
                 show(lines)
     finally:
         show(lines)
+
+
+'''
+COLLECTING = '''\
+def fetched_in_blocks(steps, kept, fetch):
+    """The steps of a loop; the tensors they keep are fetched 100 at a time, or 256 MB."""
+    try:
+        for step in steps:
+            yield step
+            if len(kept) >= 100 or (kept and kept[-1].nbytes * len(kept) >= 2**28):
+                fetch(kept)
+    finally:
+        fetch(kept)
 
 
 '''
@@ -138,7 +154,37 @@ def run(n):
 """,
         line=8,
         function="run",
-        after=None,
+        inputs="args = (230,)",
+        after=HEAD
+        + COLLECTING
+        + """\
+def run(n):
+    x, kept = torch.ones(n, device="cuda"), []
+    waiting = []
+
+    def fetch(waiting):
+        kept.extend(value.cpu().numpy() for value in waiting)
+        waiting.clear()
+
+    for _ in fetched_in_blocks(range(n), waiting, fetch):
+        x = x / 2
+        waiting.append(x)
+    return kept
+""",
+    ),
+    Spots(
+        before=HEAD
+        + """\
+def run(n):
+    x, kept = torch.ones(n, device="cuda"), []
+    for _ in range(n):
+        x.mul_(0.5)
+        kept.append(x.cpu().numpy())
+    return kept
+""",
+        line=8,
+        function="run",
+        after=None,  # the tensor has another value when it is fetched
     ),
     Ignores(
         before=HEAD
@@ -231,6 +277,9 @@ def _mistake(region: Region, node: ast.Call, what: str) -> Mistake | None:
             remedy = f"{remedy}; the lines are not printed in blocks, as {shown.reason}"
         else:
             match = rewrite(region, shown)
+    else:
+        kept = collected(region, tools.enclosing_statement(region.source, node))
+        match = None if kept is None else in_blocks(region, kept)
     return Mistake(
         line=node.lineno,
         what=f"{what} makes the CPU wait for the GPU in every step",

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import hashlib
 import io
-import itertools
 import math
 import random
 import sys
@@ -38,7 +38,6 @@ from gpuadvise.cases import case_regions, chain_for, execute, first_match, regio
 
 __all__ = ["Run", "assert_same", "case_regions", "chain_for", "first_match", "region_for", "run"]
 
-_numbers = itertools.count()
 _files = tempfile.TemporaryDirectory(prefix="gpuadvise-cases-")
 """One folder for all runs: to make and remove one for each takes longer than most runs."""
 
@@ -67,12 +66,12 @@ def run(
 ) -> Run:
     """Execute the text as a module of its own and call the function on copies of ``args``.
 
-    The text is a real file meanwhile (``numba`` caches beside it), in ``folder`` if given.
+    The text is a real file meanwhile, in ``folder`` if given: one file for equal texts, beside
+    which ``numba`` caches. So a kernel is compiled once for each type that it is called with, and
+    not for each set of data.
     """
     with contextlib.ExitStack() as stack:
-        home = folder or Path(_files.name)
-        file = home / f"case_{next(_numbers)}.py"
-        file.write_text(text, encoding="utf-8", newline="")
+        file = _file_of(text, folder or Path(_files.name))
         code = compile(text, str(file), "exec", dont_inherit=True)
         printed = stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         caught = stack.enter_context(warnings.catch_warnings(record=True))
@@ -91,6 +90,14 @@ def run(
             error=error,
             warned=tuple(dict.fromkeys((w.category, str(w.message)) for w in caught)),
         )
+
+
+def _file_of(text: str, folder: Path) -> Path:
+    data = text.encode("utf-8")
+    file = folder / f"case_{hashlib.blake2b(data, digest_size=8).hexdigest()}.py"
+    if not file.exists():
+        file.write_bytes(data)
+    return file
 
 
 def _is_data(name: str, value: object) -> bool:

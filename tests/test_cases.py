@@ -211,4 +211,4 @@ def test_runs_are_apart(tmp_path: Path) -> None:
     first, second = (run(text, "f", (data,), folder=tmp_path) for _ in range(2))
     assert first.result == second.result == 1
     assert data == [] and first.args == ([1],)
-    assert len(list(tmp_path.glob("case_*.py"))) == 2
+    assert len(list(tmp_path.glob("case_*.py"))) == 1

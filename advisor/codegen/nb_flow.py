@@ -118,7 +118,7 @@ class Flow(Growth):
             case ast.Tuple(elts=elts) | ast.List(elts=elts):
                 items = value.items if isinstance(value, Items) else ()
                 if len(items) != len(elts):
-                    raise Unsupported("an unpacking of something unknown", target.lineno)
+                    raise _not_unpacked(target, node)
                 for one, item in zip(elts, items, strict=True):
                     self.bind(one, item, node)
             case _:
@@ -299,3 +299,17 @@ class Flow(Growth):
 
 def _neg(bound: int | float | None) -> int | float | None:
     return None if bound is None else -bound
+
+
+def _not_unpacked(target: ast.expr, node: ast.AST) -> Unsupported:
+    """Why ``for x, y in points`` cannot be compiled: what the tuples hold is not known."""
+    match node:
+        case ast.For(iter=whole):
+            what = f"the items of `{ast.unparse(whole)}`"
+        case ast.Assign(value=value):
+            what = f"`{ast.unparse(value)}`"
+        case _:
+            what = "something"
+    text = f"{what} taken apart into `{ast.unparse(target)}`: compiled code knows no such tuples"
+    advice = "keep each variable's numbers in a list or an array of its own"
+    return Unsupported(text, target.lineno, advice)

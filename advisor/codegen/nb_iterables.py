@@ -30,10 +30,19 @@ class Iterables(Loops):
         match node.iter:
             case ast.Call(func=ast.Name(id="range"), args=args) if args and not node.iter.keywords:
                 return self._over_range(node, args)
-            case ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner], keywords=[]):
                 return self._over_enumerate(node, inner)
             case ast.Call(
-                func=ast.Name(id="enumerate"), args=[inner, ast.Constant(value=int() as first)]
+                func=ast.Name(id="enumerate"),
+                args=[inner],
+                keywords=[ast.keyword(arg="start", value=ast.Constant(value=int() as first)) as k],
+            ):
+                self.state.replace(k, str(first))  # compiled code has no keyword there
+                return self._over_enumerate(node, inner, first)
+            case ast.Call(
+                func=ast.Name(id="enumerate"),
+                args=[inner, ast.Constant(value=int() as first)],
+                keywords=[],
             ):
                 return self._over_enumerate(node, inner, first)
             case ast.Call(func=ast.Name(id="zip"), args=several) if several:
@@ -257,7 +266,7 @@ def first_and_last(node: ast.For) -> dict[str, tuple[ast.expr, ast.expr]]:
             first = args[0] if len(args) > 1 else ast.Constant(0)
         case ast.For(
             target=ast.Tuple(elts=[ast.Name(id=name), _]),
-            iter=ast.Call(func=ast.Name(id="enumerate"), args=[over]),
+            iter=ast.Call(func=ast.Name(id="enumerate"), args=[over], keywords=[]),
         ):
             first, stop = ast.Constant(0), ast.Call(ast.Name("len", ast.Load()), [over], [])
         case _:

@@ -195,7 +195,7 @@ class State:
         self.edits.add(TextEdit(start, 10**9 - width, start, before))
         self.edits.add(TextEdit(end, width - 10**9, end, after))
 
-    def replace(self, node: ast.expr, text: str) -> None:
+    def replace(self, node: ast.expr | ast.keyword, text: str) -> None:
         """Put text in the place of an expression."""
         if self.recording:
             start, end = self.source.span(node)

@@ -184,8 +184,10 @@ class Wrapper(Results):
             param, value = names.params[path], self.found.entry[path]
             assert isinstance(value, View)
             new = kernel.lists[param] + (f"[len({param}):]" if param in kernel.params else "")
-            if value.element == CHAR:
+            if value.element == CHAR and value.ndim == 1:
                 new = f"map(chr, {new})"
+            elif value.element == CHAR:
+                new = f"[*map(chr, row)] for row in {new}"
             if path in strings_grown(self.region):
                 lines.append(f'{param} += "".join({new})')
                 continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,10 +11,10 @@ from rich.console import Console
 
 from ..deadline import Deadline, process_age
 from ..errors import UsageProblem, UserError
-from ..journey import check_output
 from ..model import Outcome, Region, Report, Target
 from ..observe.sandbox import Sandbox
 from ..options import Options
+from ..outputs import check_outputs, write_json
 from ..pipeline import advise
 from ..progress import Stages
 from ..target import read_sources, resolve
@@ -74,8 +73,7 @@ def crossover(
     """
     wanted = Wanted.parse(size)
     target = resolve(command, module)
-    if json is not None:
-        check_output(json)
+    check_outputs((json,), target.script)
     if wanted.name is not None:
         _named(wanted.name, find(read_sources(target), target))
     found: list[Result] = []
@@ -92,7 +90,7 @@ def crossover(
         raise UserError(report.message)
     (result,) = found
     if json is not None:
-        json.write_text(jsonlib.dumps(to_json(result), indent=1) + "\n", encoding="utf-8")
+        write_json(json, to_json(result))
     render(result, console)
     return result
 

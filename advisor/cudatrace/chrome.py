@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import outputs
 from .attribute import NOWHERE, Attribution
 from .records import DIRECTIONS, MEMORIES, Trace
 
@@ -43,13 +44,13 @@ class Mark:
 
 
 def write(trace: Trace, attribution: Attribution, path: Path, marks: Sequence[Mark] = ()) -> None:
-    """Write the timeline. Raises OSError."""
+    """Write the timeline. Raises UsageProblem where the file cannot be written."""
     document = {
         "traceEvents": list(events(trace, attribution, marks)),
         "displayTimeUnit": "ns",
         "otherData": {"tool": "gpuadvise", "method": trace.method},
     }
-    path.write_text(json.dumps(document), encoding="utf-8")
+    outputs.write(path, json.dumps(document).encode("utf-8"))
 
 
 def events(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,11 +12,11 @@ from rich.console import Console
 from ..errors import UserError
 from ..failures import failed_run
 from ..gpumodel import LineWork
-from ..journey import check_output
 from ..model import Advice, RunResult, Source, Stopped, Target
 from ..observe.bare import real_run
 from ..observe.machine import describe
 from ..observe.sandbox import Sandbox
+from ..outputs import check_outputs, write_json
 from ..progress import Stages
 from ..target import read_sources, resolve
 from . import chrome
@@ -49,9 +48,7 @@ def trace(
     Raises UsageProblem or UserError before the program runs wherever that can be known.
     """
     target = resolve(command, module)
-    for file in (export, json):
-        if file is not None:
-            check_output(file)
+    check_outputs((export, json), target.script)
     stages = Stages(console)
     with Sandbox(target) as box:
         sources = read_sources(target)
@@ -69,7 +66,7 @@ def trace(
     if export is not None and recorded is not None and work is not None:
         chrome.write(recorded, work, export, marks(recorded, work, report.findings))
     if json is not None:
-        json.write_text(jsonlib.dumps(to_json(report), indent=1) + "\n", encoding="utf-8")
+        write_json(json, to_json(report))
     if export is not None and recorded is None:
         unwritten = f"{export.name} was not written: there is nothing to show"
         report = replace(report, notes=(*report.notes, unwritten))

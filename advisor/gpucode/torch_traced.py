@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from ..codegen import ast_tools as tools
 from ..gpumodel import LineWork
 from ..model import Region, Source
-from .cupy_traced import repeated
+from .cupy_traced import median_kernel, repeated
 from .torch_text import own_class, own_function
 
 
@@ -74,6 +75,39 @@ def weighty(
     host, busy = sum(work.host for work in lines), sum(work.gpu for work in lines)
     spent = device_time(lines, names=names, but=but)
     return None if not lines or busy < BUSY * host or spent < share * busy else (spent, busy)
+
+
+MANY, SHORT, LAUNCH = 1000, 10e-6, 100e-6
+"""Kernels, seconds of the median one, and host seconds a kernel in the lines that launch them:
+recording gradients and tracing take 60 microseconds beside the launch on a busy machine; where it
+is more, the lines do something else as well."""
+
+
+@dataclass(frozen=True)
+class LaunchBound:
+    """A loop whose kernels are shorter than their launches."""
+
+    kernels: int
+    median: float
+    """Seconds of the median kernel,"""
+    busy: float
+    """of all work on the GPU,"""
+    host: float
+    """and of the main thread in the loop's lines."""
+
+
+def launch_bound(region: Region) -> LaunchBound | None:
+    """What was traced of such a loop; None of any other."""
+    lines = traced_lines(region)
+    kernels, median = sum(work.kernels for work in lines), median_kernel(lines)
+    host, busy = sum(work.host for work in lines), sum(work.gpu for work in lines)
+    if kernels < MANY or median >= SHORT or busy >= BUSY * host:
+        return None
+    calls = sum(work.calls for work in lines)
+    launching = sum(work.host for work in lines if work.kernels)
+    if launching > LAUNCH * kernels or 0 < 2 * calls < kernels:
+        return None
+    return LaunchBound(kernels, median, busy, host)
 
 
 def imports_torch(source: Source) -> bool:

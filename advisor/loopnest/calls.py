@@ -60,6 +60,8 @@ class CallLowering(ConditionLowering):
         helper = self.helper(path)
         if helper is not None:
             return self.inline(node, path, helper)
+        if path == "map" and self.is_builtin(path) and (each := _mapped(node)) is not None:
+            return tuple(self.item(call) for call in each)
         if any(isinstance(a, ast.Starred) for a in node.args) or node.keywords:
             if self.pure_name(path) is None:
                 raise Stop(f"{path}() is called inside the loop", line)
@@ -256,3 +258,18 @@ def _generator_body(
         if isinstance(node, ast.stmt | ast.expr) and not hasattr(node, "lineno"):
             ast.copy_location(node, element)
     return inner[0]
+
+
+def _mapped(node: ast.Call) -> list[ast.expr] | None:
+    """The calls of ``map(radians, (a, b))``, which is taken apart where it stands."""
+    match node:
+        case ast.Call(
+            args=[
+                ast.Name() | ast.Attribute() as function,
+                ast.Tuple(elts=elts) | ast.List(elts=elts),
+            ],
+            keywords=[],
+        ) if not any(isinstance(e, ast.Starred) for e in elts):
+            calls = [ast.Call(function, [item], []) for item in elts]
+            return [ast.copy_location(call, node) for call in calls]
+    return None

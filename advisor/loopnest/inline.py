@@ -81,6 +81,8 @@ class InlineLowering(CallLowering):
         name = frame.function.name
         frame.width = _returned_width(body, node.lineno, name)
         frame.result = self.invent(name)
+        results = [f"{frame.result}{k}" for k in range(frame.width)] or [frame.result]
+        self.inlined.append((tuple(results), node))
         looping = any(contains_return(s, loops_only=True) for s in body)
         if looping:
             frame.done = self.invent(f"{name}_done")
@@ -116,6 +118,8 @@ class InlineLowering(CallLowering):
         """Whether the call is a statement of its own or all of a right-hand side."""
         return node in self.for_effect or node in self.whole_values
 
+    inlined: list[tuple[tuple[str, ...], ast.Call]]
+    """Calls made statements, with the variables of what they return."""
     for_effect: list[ast.Call]
     whole_values: list[ast.Call]
 

@@ -397,6 +397,9 @@ class Nest:
     the nest has a loop that copies the elements. They must be handed back."""
     words: tuple[str, ...] = ()
     """Text of several characters that is written in the loop."""
+    calls: tuple[tuple[tuple[str, ...], ast.Call], ...] = field(default=(), repr=False)
+    """Calls of user functions that stand here as statements: the privates that hold what they
+    return, and the call."""
 
 
 # -------------------------------------------------------------- traversal

@@ -156,6 +156,7 @@ class _Lowered:
         state.positive_steps = []
         state.for_effect = []
         state.whole_values = []
+        state.inlined = []
         state.sums = []
         state.budget = 200
         state.hoist = []
@@ -256,6 +257,7 @@ class _Lowered:
             grown=frozenset(state.rows | state.measured),
             strings=state.strings & state.appended.keys(),
             replaced=state.replaced & state.measured,
+            calls=tuple(state.inlined),
         )
         nest = numbered(nest, self.observation.values, state.known_text, state.needs)
         self.check_obligations(nest, state)

@@ -214,6 +214,9 @@ class Match:
     `differences`, too."""
     restated: Restated | None = None
     """Where the rewrite is made in two steps, the first; `edits` are both together."""
+    warns: tuple[str, ...] = ()
+    """Warnings of a library about the program's speed that come with the new text, as in
+    `silenced`; named in `differences`, too."""
     purpose: Purpose = Purpose.GAIN
 
     @property

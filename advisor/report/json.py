@@ -36,7 +36,7 @@ SCHEMA_VERSION = "2"
 _AST_FIELDS = frozenset(
     {
         *("source", "loop", "function", "nest", "functions", "gpu", "inside", "calls"),
-        *("beside", "until"),
+        *("beside", "until", "around"),
     }
 )
 
@@ -236,6 +236,7 @@ def _decode_region(data: Any, sources: Mapping[Path, Source]) -> Region:
         "inside": (),
         "calls": None,
         "beside": (),
+        "around": None,
         "until": until,
         "nest": refusal or _lowered(loop, source, function, observation, functions),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -15,10 +14,10 @@ from rich.text import Text
 
 from ..deadline import process_age
 from ..errors import UserError
-from ..journey import check_output
 from ..model import Machine, Outcome, Report
 from ..observe.machine import describe
 from ..options import Options
+from ..outputs import check_outputs, write_json
 from ..pipeline import advise
 from ..progress import Stages
 from ..report import words
@@ -63,8 +62,7 @@ def roofline(
     can be known.
     """
     target = resolve(command, module) if command or module else None
-    if json is not None:
-        check_output(json)
+    check_outputs((json,), target.script if target is not None else None)
     machine, stages = describe(), Stages(console)
     with stages.stage("ceilings"):
         ceilings = _ceilings(machine, fresh)
@@ -76,7 +74,7 @@ def roofline(
         placed = place(report, ceilings) if ceilings.roofs else ()
         result = Result(machine, ceilings, report, placed)
     if json is not None:
-        json.write_text(jsonlib.dumps(to_json(result), indent=1) + "\n", encoding="utf-8")
+        write_json(json, to_json(result))
     for part in _sections(result):
         console.print(part)
     return result

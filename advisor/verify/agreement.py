@@ -47,6 +47,8 @@ class Goal:
     """Predicted wall seconds of the rewrite; None: unknown, at most the original's."""
     silenced: tuple[str, ...] = ()
     """Warnings about speed that may go away; see `Match.silenced`."""
+    warns: tuple[str, ...] = ()
+    """Warnings about speed that may come; see `Match.warns`."""
     runs: int = 1
     """How often the user will run the script: later runs find what the first one compiled."""
     within: float | None = None
@@ -136,8 +138,9 @@ class Reference:
         for name, mine, other, errors in texts:
             mask = Mask()
             if errors:
-                other = comparable_errors(other)
-                mine = without_silenced(comparable_errors(mine), other, goal.silenced)
+                mine, other = comparable_errors(mine), comparable_errors(other)
+                other = without_silenced(other, mine, goal.warns)
+                mine = without_silenced(mine, other, goal.silenced)
             if mine != other:
                 skewed = self.skewed()
                 again = (skewed.stderr if errors else skewed.stdout) or b""

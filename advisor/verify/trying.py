@@ -318,6 +318,7 @@ class Trying(Estimates):
             runs=self.runs,
             alone=len(candidates) == 1,
             silenced=tuple(dict.fromkeys(text for m in matches for text in m.silenced)),
+            warns=tuple(dict.fromkeys(text for m in matches for text in m.warns)),
         )
 
     def judge(

@@ -26,7 +26,7 @@ def smooth(a):
         out[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0
     return out
 
-a = np.arange(400_000) % 17.0
+a = np.arange(250_000) % 17.0
 """
 """A hot loop that can be rewritten."""
 

@@ -237,6 +237,33 @@ def f(a, out):
 """,
         (([1, 2], []), ([], [])),
     ),
+    "rows of characters": (
+        """
+def f(n, m):
+    rows = []
+    for y in range(n):
+        row = []
+        for x in range(m):
+            row.append("#" if (x * y) % 3 == 0 else ".")
+        rows.append(row)
+    return rows
+""",
+        ((4, 5), (0, 3), (3, 0), (-1, 2)),
+    ),
+    "numbers from one on": (
+        """
+def f(a, b):
+    previous = list(range(len(b) + 1))
+    for i, ca in enumerate(a, start=1):
+        current = [i]
+        for j, cb in enumerate(b, start=1):
+            change = previous[j - 1] + (ca != cb)
+            current.append(min(current[j - 1] + 1, previous[j] + 1, change))
+        previous = current
+    return previous
+""",
+        (("kitten", "sitting"), ("", "a"), ("a", ""), ("\u00e9a", "ea"), ("ab", "abab")),
+    ),
 }
 
 

@@ -400,3 +400,22 @@ def test_triangles_leave_the_other_elements_alone(text):
     holes = c.copy()
     holes[5, 30] = holes[30, 5] = np.nan
     check(text, (rows, c), (rows, holes), (rows[:0], c), (rows[:1], c), (rows, c[:20].copy()))
+
+
+def test_a_window_is_bounded_by_the_ends_of_its_loops() -> None:
+    """No array of all places is made to see that none leaves the other array."""
+    text = """\
+import numpy as np
+
+def k(x, half):
+    out = np.zeros(len(x))
+    for i in range(half, len(x) - half):
+        total = 0.0
+        for m in range(-half, half + 1):
+            total += x[i + m]
+        out[i] = total
+    return out
+"""
+    x = np.random.default_rng(3).random(400)
+    after = check(text, (x, 4), (x, 0), (x[:9], 4), (x[:8], 4), (x[:3], 4), (x, -1))
+    assert ".min()" not in after and ".sum(axis=1)" in after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy_cases import Cases, check, reason
+from numpy_cases import Case, Cases, check, reason
 
 rng = np.random.default_rng(5)
 FLOATS = np.where(rng.random((40, 40)) < 0.2, rng.random((40, 40)), 1e6)
@@ -55,10 +55,9 @@ def test_a_smaller_integer_is_a_minimum():
     assert "np.minimum" not in floats
 
 
+OTHERS = {"longest paths": PLAIN.replace("<", ">"), "a product": PLAIN.replace("+", "*")}
 REFUSED = {
-    "longest paths": PLAIN.replace("<", ">"),
     "another row": PLAIN.replace("d[m{x}j]", "d[m - 1{x}j]"),
-    "a product": PLAIN.replace("+", "*"),
     "a further read": PLAIN.replace(" <", " + 0 * d[j{x}i] <"),
 }
 
@@ -66,3 +65,10 @@ REFUSED = {
 @pytest.mark.parametrize("body", REFUSED.values(), ids=REFUSED)
 def test_what_is_no_relaxation(body):
     assert "another iteration" in reason(LOOP.format(body=body.format(x=", ")), FLOATS.copy(), 40)
+
+
+@pytest.mark.parametrize("body", OTHERS.values(), ids=OTHERS)
+def test_what_is_no_relaxation_keeps_its_order(body):
+    """Row and column m change while they are read: element by element along the diagonals."""
+    text = LOOP.format(body=body.format(x=", "))
+    assert "for diagonal in" in check(Case(text, (FLOATS.copy(), 40), [(FLOATS - 0.3, 40)]))

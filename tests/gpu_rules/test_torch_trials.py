@@ -101,6 +101,7 @@ for width in (64, 128):
 WORK = {
     "PT513": replace(example(0.3, kernels={"gemm": (6000, 0.02)}), calls=6000),
     "PT516": example(1.0, kernels={"sm80_xmma_gemm_f32f32_f32f32_tn": (400, 0.9)}),
+    "PT518": replace(example(0.3, kernels={"gemm": (6000, 0.02)}), calls=6000),
     "PT517": example(1.0, kernels={"nchwToNhwcKernel": (90, 0.2), "conv_nhwc": (90, 0.6)}),
 }
 
@@ -160,6 +161,39 @@ def test_autocast_covers_the_forward_pass(text: str, inside: list[str]) -> None:
 @pytest.mark.parametrize("text", [TWO, COMPILED, IN_LOOP], ids=["two", "compiled", "in a loop"])
 def test_models_that_are_not_one_and_plain_are_left_alone(text: str) -> None:
     assert added("PT513", text) == [] and added("PT517", text) == []
+
+
+LOADED = HEAD.replace("\n\n\n", "\nfrom torch.utils.data import DataLoader, TensorDataset\n\n\n")
+DATA = "data = TensorDataset(torch.randn(9000, 8), torch.randn(9000, 1))\n"
+STEP = "    net(x.cuda()).sum().backward()\n"
+NET = "net = nn.Linear(8, 1).cuda()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            f"{LOADED}BATCH = 16\n{DATA}{NET}loader = DataLoader(data, BATCH, shuffle=False)\n"
+            f"for step, (x, y) in enumerate(loader):\n{STEP}",
+            [["BATCH = 32"], ["BATCH = 64"]],
+        ),
+        (
+            f"{LOADED}{DATA}{NET}for x, y in DataLoader(data, batch_size=20):\n{STEP}",
+            [[f"for x, y in DataLoader(data, batch_size={n}):"] for n in (40, 80)],
+        ),
+        (
+            f"{LOADED}def fit(net, loader, epochs):\n    for _ in range(epochs):\n"
+            f"        for x, y in loader:\n        {STEP}\n\n{DATA}{NET}"
+            "fit(net, DataLoader(data, batch_size=8), 3)\n",
+            [[f"fit(net, DataLoader(data, batch_size={n}), 3)"] for n in (16, 32)],
+        ),
+        (f"{LOADED}{DATA}{NET}for x, y in DataLoader(data):\n{STEP}", []),
+    ],
+    ids=["named", "on the spot", "handed on", "not written"],
+)
+def test_larger_batches_where_their_size_is_written(text: str, lines: list[list[str]]) -> None:
+    found = added("PT518", text)
+    assert [one for n, one in enumerate(found) if one not in found[:n]] == lines
 
 
 def test_a_backward_pass_in_the_same_statement_gets_no_autocast() -> None:

@@ -24,7 +24,7 @@ NO_STATE = Unavailable("no state of the program could be held here")
         (SLOWER, None, "do not make the whole script faster"),
         (EXACT, Inconclusive("noise"), "could not be told"),
         (NO_STATE, None, "could be verified"),
-        (Inconclusive("not tried: too short"), None, "do not make the whole script faster"),
+        (Inconclusive("not tried: too short"), None, "the only rewrite was not tried: too short"),
     ],
 )
 def test_the_reason_is_the_one_that_held(

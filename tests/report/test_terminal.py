@@ -25,6 +25,7 @@ from sample import (
 )
 
 from gpuadvise.model import (
+    Corrected,
     Crashed,
     ErrorSize,
     Exactness,
@@ -35,6 +36,7 @@ from gpuadvise.model import (
     Killed,
     Mismatch,
     NotFaster,
+    OnlyTimed,
     Ratio,
     Report,
     Stopped,
@@ -339,6 +341,8 @@ VERDICTS: list[Verdict] = [
     SCRIPT,
     Mismatch("a"),
     NotFaster(ratio(1.0), 1.1),
+    Corrected((("took 0.2 ms", "took 45 ms"),), "standard output", 2.0, 2.1),
+    OnlyTimed(ratio(1.5), 2.0),
     Inconclusive("noise"),
     Crashed("b"),
     TimedOut(5),

@@ -18,12 +18,12 @@ QUOTED = "  warn(NumbaPerformanceWarning(msg))\n"
 GRID = "/lib/numba/cuda/dispatcher.py:536: NumbaPerformanceWarning: Grid size 1 is small\n"
 
 
-def compared(was: str, now: str, silenced: tuple[str, ...]) -> object:
+def compared(was: str, now: str, silenced: tuple[str, ...], warns: tuple[str, ...] = ()) -> object:
     def run(text: str) -> RunResult:
         return RunResult(Exited(0), 1.0, 1.0, 1, stdout=b"42\n", stderr=text.encode(), files={})
 
     reference = Reference(run(was), lambda: run(was))
-    return reference.compare(run(now), WrittenFiles(), Goal(silenced=silenced)).problem
+    return reference.compare(run(now), WrittenFiles(), Goal(silenced=silenced, warns=warns)).problem
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,13 @@ def test_only_what_is_named_may_go_away(was: str, now: str, same: bool) -> None:
     problem = compared(was, now, (HOST,))
     assert (problem is None) is same
     assert same or isinstance(problem, Mismatch)
+
+
+def test_a_warning_may_come_where_a_rewrite_says_so() -> None:
+    assert compared("", LINE + QUOTED, (), warns=(HOST,)) is None
+    assert compared(GRID, GRID + LINE + QUOTED, (), warns=(HOST,)) is None
+    assert isinstance(compared("", GRID, (), warns=(HOST,)), Mismatch)
+    assert isinstance(compared(LINE, "", (), warns=(HOST,)), Mismatch)
 
 
 def test_without_a_rewrite_that_says_so_it_must_stay() -> None:

@@ -34,8 +34,8 @@ def {name}(run, stream, times):
     if times < {fewest}:
         return 0
     run({steps})  # compiles what is recorded next
-    fine, relaxed = 0, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-    handle = getattr(stream.handle, "value", stream.handle)
+    fine, handle = driver.CUresult.CUDA_SUCCESS, int(stream)
+    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
     if driver.cuStreamBeginCapture(handle, relaxed)[0] != fine:
         return 1
     run({steps})  # recorded, not run

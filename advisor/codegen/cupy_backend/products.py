@@ -1,5 +1,8 @@
 """Products of matrices on the GPU: the NumPy form of the loops, with its ``@`` made by CuPy.
 
+The statements around a product are made there, too, where CuPy computes the same: then matrices go
+to the device once, and only what has changed comes back.
+
 A product of two n x n matrices does 2 n**3 operations with 3 n**2 numbers: from a few hundred rows
 on, taking them to the device and back is the smaller part.
 """
@@ -10,18 +13,21 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ...layout import replace_statement
 from ...model import Basis, Condition, Edit, Match, Refusal, Region, Source
 from ...names import free_name, import_edit
 from ...patch import apply_edits, composed
+from ..ast_tools import module_alias
 from ..nb_text import functions_block, top_level_statement
 from ..nb_values import Unsupported
 from ..numpy_backend import emit_products
+from .matrices import FLOATS, Block
 
-FLOATS = frozenset({"float64", "float32"})
 COPY = 1.0e-10
 """Seconds a byte between pageable memory and the device: 9 to 12 GB/s were measured."""
 OPERATION = 5.0e-11
 """Seconds an operation of BLAS on one core. Of what is not hopeless by that, trials decide."""
+WARNINGS = "NumPy's warnings (overflow, invalid value, division by zero) are not shown"
 HELPER = '''\
 def {name}({first}, *others):
     """{first} @ others[0] @ ..: on the GPU, where there is one with room for it."""
@@ -56,6 +62,64 @@ def _offloaded(region: Region, match: Match) -> Match | None:
     if not any(_pays(node, region) for node in places):
         raise Unsupported("the copies to the device and back take longer than the product")
     cupy, imported = import_edit(middle, "cupy", "cp")
+    try:
+        edits = [_block_on_device(region, middle, match, places, cupy)]
+        where = "the other side of the test"
+        silent = [d for d in match.differences if not d.startswith("NumPy's warnings")]
+        match = replace(match, differences=(*silent, WARNINGS))
+    except Unsupported:
+        edits, where = _products_alone(region, middle, places, cupy)
+    if imported is not None:
+        edits.insert(0, imported)
+    condition = Condition(
+        "what the device has no room for, or where there is none, is multiplied by NumPy",
+        Basis.PROVED,
+        where,
+    )
+    return replace(
+        match,
+        edits=composed(region.source, match.edits, edits),
+        change=f"{match.change.removesuffix('.')}; products of matrices by CuPy",
+        needs=match.needs | {"cupy"},
+        ledger=(*match.ledger, condition),
+    )
+
+
+def _block_on_device(
+    region: Region, middle: Source, match: Match, places: list[ast.BinOp], cupy: str
+) -> Edit:
+    """The statements around the products with all their arrays on the device meanwhile.
+
+    Raises Unsupported where something else stands among them.
+    """
+    numpy = module_alias(middle, "numpy")
+    guard = _guard_around(middle, match, places)
+    # at the top of a module, copies on the device would live as long as the program
+    if guard is None or numpy is None or region.function is None:
+        raise Unsupported("the products stand alone")
+    tested = ast.unparse(guard.test)
+    lines = Block(region, middle, guard.body, tested, numpy, cupy).lines()
+    return replace_statement(middle, guard.body, lines)
+
+
+def _guard_around(middle: Source, match: Match, places: list[ast.BinOp]) -> ast.If | None:
+    """The test that this tool has put around the statements that hold all the products."""
+    made = [edit.text.encode() for edit in match.edits]
+    for node in ast.walk(middle.tree):
+        if not isinstance(node, ast.If) or not node.orelse:
+            continue
+        start, end = middle.span(node)
+        inside = {id(n) for statement in node.body for n in ast.walk(statement)}
+        mine = any(middle.data[start:end] in text for text in made)
+        if mine and all(id(place) in inside for place in places):
+            return node
+    return None
+
+
+def _products_alone(
+    region: Region, middle: Source, places: list[ast.BinOp], cupy: str
+) -> tuple[list[Edit], str]:
+    """Each product by a function that takes its matrices to the device and brings it back."""
     owner = region.function.name.strip("_") if region.function is not None else "loop"
     name = free_name(middle, f"_{owner}_product", set())
     first = ast.copy_location(ast.Expr(places[0]), places[0])
@@ -66,20 +130,7 @@ def _offloaded(region: Region, match: Match) -> Match | None:
     for node in places:
         start, end = middle.span(node)
         edits.append(Edit(start, end, f"{name}({', '.join(_factors(node, middle))})"))
-    if imported is not None:
-        edits.insert(0, imported)
-    condition = Condition(
-        "what the device has no room for, or where there is none, is multiplied by NumPy",
-        Basis.PROVED,
-        f"{name}()",
-    )
-    return replace(
-        match,
-        edits=composed(region.source, match.edits, edits),
-        change=f"{match.change}; products of matrices by CuPy",
-        needs=match.needs | {"cupy"},
-        ledger=(*match.ledger, condition),
-    )
+    return edits, f"{name}()"
 
 
 def _products(middle: Source, match: Match) -> Iterator[ast.BinOp]:
@@ -121,6 +172,10 @@ def _axes(node: ast.expr, region: Region) -> int:
             return len(seen.shape or ())
         case ast.Attribute(value=value, attr="T"):
             return _axes(value, region)
+        case ast.Subscript(value=ast.Name() as value, slice=index):
+            parts = index.elts if isinstance(index, ast.Tuple) else [index]
+            whole = all(isinstance(part, ast.Slice) for part in parts)
+            return _axes(value, region) if whole else 0
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             return max(_axes(left, region), _axes(right, region))
         case ast.BinOp(left=left, op=ast.MatMult(), right=right):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...loopnest.ir import For, Nest, Store, Sum, statements
-from ...model import Basis, Condition, Edit, Exactness, Match, Refusal, Region
+from ...model import Around, Basis, Condition, Edit, Exactness, Match, Refusal, Region
 from ...patch import PatchError, import_edit, reindent, replace_statement
 from ..chained import condition_lines
 from ..draws_array import Drawn
@@ -35,6 +35,9 @@ from .session import Session
 from .split import add_generators
 from .subscripts import propagate
 from .summing import summed, sums_of
+from .trapped import trapping
+from .turned import turned
+from .wavefront import waves
 
 __all__ = ["emit", "emit_drawn", "emit_products"]
 
@@ -116,7 +119,8 @@ def _written(
 ) -> Match:
     """The best form of the nest in its normal form. Raises NotVectorisable."""
     above = region.loop.lineno if region.function is None else None
-    np_name, import_ = import_edit(region.source, "numpy", "np", above=above)
+    source = region.around.source if region.around else region.source
+    np_name, import_ = import_edit(source, "numpy", "np", above=above)
     if reassociate and (session := factorised(root, nest, region, np_name)) is not None:
         return _match(region, session, session.root, import_, drawn)
     first: NotVectorisable | None = None
@@ -124,8 +128,14 @@ def _written(
     rows = expanded(root, nest, region)
     if rows is not None:
         roots, nest = [rows[0], root], rows[1]
-    choices = _products(roots, nest) if reassociate else _choices(roots, nest)
+    choices = _products(roots, nest) if reassociate else _choices(roots, nest, region)
     for variant, plan in choices[:MAX_TRIALS]:
+        if (copies := turned(nest, variant, plan.axes, region)) is not None:
+            try:
+                given = copies.nest, copies.variant, region, np_name, copies.axes
+                return _match(region, attempt(*given, {}), copies.variant.root, import_, drawn)
+            except NotVectorisable as refusal:
+                log.debug("columns as rows: %s", refusal.reason)
         narrower = () if reassociate else narrow_types(nest, variant.root)
         for narrow in (*narrower, {}):
             try:
@@ -139,7 +149,7 @@ def _written(
     raise first
 
 
-def _choices(roots: Sequence[For], nest: Nest) -> list[tuple[Variant, Plan]]:
+def _choices(roots: Sequence[For], nest: Nest, region: Region) -> list[tuple[Variant, Plan]]:
     """Every legal choice of axes in every order of the iterations, cheapest first.
 
     Raises NotVectorisable where there is none.
@@ -151,6 +161,10 @@ def _choices(roots: Sequence[For], nest: Nest) -> list[tuple[Variant, Plan]]:
         legal = plans(variant.root, nest, facts)
         obstacle = obstacle or legal
         found += [(variant, plan) for plan in legal.found]
+    by_waves = waves(roots[-1], nest, region)
+    if by_waves is not None:
+        plan = Plan(frozenset(by_waves.along), by_waves.seconds)
+        found.append((Variant(by_waves.root, waves=by_waves), plan))
     if not found:
         assert obstacle is not None
         raise NotVectorisable(
@@ -185,28 +199,40 @@ def _match(
     if empty and not session.epilogue:
         raise NotVectorisable("nothing that the loop computes is read", region.loop.lineno)
     tests, ledger = guards(session, drawn.arrays if drawn else frozenset())
+    _before_copies(session, tests)
     if drawn is not None:
         _before_drawing(drawn, tests, ledger)
-    indent = region.loop.col_offset + (4 if tests else 0)
     first = drawn.lines(session.np, region.source) if drawn else ()
     checked = asked_afterwards(session)
-    written = (*first, *session.prologue, *session.lines, *(checked or session.epilogue))
+    around = region.around or Around(region.source, region.loop)
+    if checked and around.behind:
+        raise NotVectorisable("what is stored is looked at before it counts", region.loop.lineno)
+    if session.trapped and drawn is not None:
+        raise NotVectorisable("whether the loop raises depends on the numbers drawn")
+    asked = (t for t in tests if not _mentions(t, around.made))
+    tests = list(dict.fromkeys((*around.tests, *asked)))
+    last = [*(checked or session.epilogue), *around.behind]
+    computed = [*session.lines, *last]
+    if session.trapped:
+        computed = trapping(session, session.lines, last)
+    written = (*around.ahead, *first, *session.prologue, *computed)
+    indent = around.loop.col_offset + (4 if tests else 0)
     body = [part for line in written for part in wrapped(line, indent)]
-    if checked:
-        original = reindent(region.source, region.loop, 1)
+    if session.stored:
+        original = reindent(around.source, around.loop, 1)
         tried = [*condition_lines(tests), *("    " + line for line in body)]
         lines = [f"{session.stored} = False", *tried, f"if not {session.stored}:", original]
     elif tests:
-        original = reindent(region.source, region.loop, 1)
+        original = reindent(around.source, around.loop, 1)
         lines = [*condition_lines(tests), *("    " + line for line in body), "else:", original]
     else:
         lines = body
-    edits = [replace_statement(region.source, region.loop, lines)]
+    edits = [replace_statement(around.source, around.loop, lines)]
     if import_ is not None:
         edits.insert(0, import_)
     if session.helpers:
-        top = top_level_statement(region.source, region.loop)
-        offset, block = functions_block(region.source, top, session.helpers)
+        top = top_level_statement(around.source, around.loop)
+        offset, block = functions_block(around.source, top, session.helpers)
         edits.insert(0, Edit(offset, offset, block))
     edits[:0] = drawn.imports(region.source) if drawn else ()
     sums = sums_of(root)
@@ -233,6 +259,19 @@ def _match(
         reduction_length=terms_added(root, session.nest),
         differences=differences(root, session.nest, module_level=region.function is None),
     )
+
+
+def _mentions(test: str, names: frozenset[str]) -> bool:
+    return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(ast.parse(test)))
+
+
+def _before_copies(session: Session, tests: list[str]) -> None:
+    """No test in front may ask for what is made behind it. Raises NotVectorisable."""
+    later = {*session.turned, *session.flats.values()}
+    later |= session.waves.names if session.waves is not None else set()
+    if later and any(_mentions(test, frozenset(later)) for test in tests):
+        line = session.root.line
+        raise NotVectorisable("whether the loop raises shows while it runs only", line)
 
 
 def _before_drawing(drawn: Drawn, tests: list[str], ledger: list[Condition]) -> None:

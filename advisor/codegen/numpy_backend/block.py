@@ -31,6 +31,7 @@ from .scalars import assign, carry, closed, materialise, new_buffer, release, sh
 from .scan import scan
 from .scatter import scatter_add
 from .session import Binding, BufferRef, Context, Env, Session, Span
+from .slanted import fold_along, name_repeated
 from .stores import (
     Pending,
     counts,
@@ -58,20 +59,27 @@ def block_body(
         here = replace(context, future=after)
         session.checked.clear()
         session.products.clear()
+        session.windows.clear()
+        session.named.clear()
         _forward(statement, pending)
         match statement:
             case Assign(name=name, value=value):
                 ready = closed(value, env)
+                name_repeated(session, ready, here)
+                trapped = session.trapped
                 if name not in session.reductions:
                     computed_here(session, ready, here)
                 needed = after | session.reductions.keys() | session.nest.live_out | session.carried
                 if name in needed:
                     assign(session, name, ready, here, env, statement)
+                if session.trapped > trapped:
+                    _computed_now(session, name, here, env)
             case Store() if id(statement) in session.scatters:
                 scatter_add(session, statement, here, env)
             case Store() if id(statement) in session.scans:
                 scan(session, statement, here, env)
-            case Store():
+            case Store(value=value):
+                name_repeated(session, closed(value, env), here)
                 pending += store(session, statement, here, env)
             case If():
                 pending += branch(session, statement, here, env)
@@ -101,6 +109,15 @@ def computed_here(session: Session, value: Expr, context: Context) -> None:
         session.checked.clear()
         del session.lines[lines:]
     session.silent = silent
+
+
+def _computed_now(session: Session, name: str, context: Context, env: Env) -> None:
+    """What is asked of the flags of the processor is computed, for all elements, at this place."""
+    known = env.get(name)
+    if known is not None and not isinstance(known.expr, BufferRef):
+        env[name] = Binding(materialise(session, name, known.expr, context, env), context.spans)
+    if known is None or not isinstance(env[name].expr, BufferRef):
+        raise NotVectorisable("a value that nobody reads may raise")
 
 
 def _forward(statement: Stmt, pending: list[Pending]) -> None:
@@ -137,6 +154,9 @@ def inner_loop(session: Session, loop: For, context: Context, env: Env) -> list[
         for name in session.carried & inner.keys():
             env[name] = inner[name]
         return result
+    if session.waves is not None and id(loop) in session.waves.folds:
+        fold_along(session, loop, context, env)
+        return []
     _kept_loop(session, loop, context, env)
     return []
 

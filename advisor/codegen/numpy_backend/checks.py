@@ -8,6 +8,7 @@ from .flavours import flavours, may_be_python
 from .normal import NotVectorisable
 from .ranges import EXACT, Ranges, fits, type_range
 from .session import Context, Session
+from .trapped import trap
 from .values import Value, natural_dtype
 
 
@@ -94,7 +95,11 @@ def _check_power(session: Session, expr: Binary, context: Context, evaluate: Eva
     session.last_digit = True
     python = may_be_python(session, expr.left)
     if python:
-        _check_overflow(session, expr.left, float(exponent.value), context, evaluate)
+        try:
+            _check_overflow(session, expr.left, float(exponent.value), context, evaluate)
+        except NotVectorisable:
+            if not trap(session, context):
+                raise
     negative, whole = exponent.value < 0, float(exponent.value).is_integer()
     if negative and not python:
         nonzero_divisor(session, expr.left, python, context, evaluate)
@@ -106,7 +111,11 @@ def _check_power(session: Session, expr: Binary, context: Context, evaluate: Eva
             ranges.commit()
         elif python:
             reason = "a root of a negative number is complex"
-            require(session, expr.left, "not negative", context, evaluate, reason)
+            try:
+                require(session, expr.left, "not negative", context, evaluate, reason)
+            except NotVectorisable:
+                if not trap(session, context):
+                    raise
         elif session.warns or context.mask is not None:
             session.silent = True
 

@@ -26,9 +26,11 @@ from ...loopnest.ir import (
     walk,
 )
 from ...loopnest.text import STRINGS
+from .accumulated import Magnitude, of_sum
 from .normal import NotVectorisable
 from .ranges import Ranges
 from .session import BufferRef, Context, Session
+from .trapped import trap
 from .values import ATOM, COMPARISON, Value
 
 Evaluate = Callable[[Session, Expr, Context], Value]
@@ -60,7 +62,9 @@ def nonzero_divisor(
         try:
             require(session, divisor, "nonzero", context, evaluate, "a divisor may be zero")
         except NotVectorisable:
-            if message is None or not _raise_if_zero(session, divisor, context, evaluate, message):
+            if message is not None and _raise_if_zero(session, divisor, context, evaluate, message):
+                return
+            if not trap(session, context, everywhere=True):
                 raise
     elif session.warns or context.mask is not None:
         session.silent = True
@@ -205,12 +209,24 @@ def bounded(
     if _lies_within(session, expr, limit, context):
         return True
     expr = _original(expr)
-    found = _magnitude(expr)
+    found = _magnitude(session, expr)
     if found is None or found[0] >= limit:
         return False
     for leaf in dict.fromkeys(found[1]):
+        if isinstance(leaf, Load) and _is_fixed_list(session, leaf.array):
+            test = f"max(map(abs, {leaf.array}), default=0.0) < {LEAF:.0e}"
+            if test not in session.domains:
+                session.domains.append(test)
+            continue
         require(session, leaf, "moderate", context, evaluate, reason)
     return True
+
+
+def _is_fixed_list(session: Session, array: str) -> bool:
+    """A list of numbers that the loop leaves alone: all of it can be looked at before."""
+    info = session.nest.arrays[array]
+    stored = {s.array for s in statements((session.root,)) if isinstance(s, Store)}
+    return info.container == "list" and info.ndim == 1 and array not in stored
 
 
 def _lies_within(session: Session, expr: Expr, limit: float, context: Context) -> bool:
@@ -222,28 +238,46 @@ def _lies_within(session: Session, expr: Expr, limit: float, context: Context) -
     return max(abs(found.low), abs(found.high)) < limit
 
 
-def _magnitude(expr: Expr) -> tuple[float, list[Expr]] | None:
-    """Bound of an expression of inputs below `LEAF`, and those inputs."""
+def _magnitude(
+    session: Session, expr: Expr, within: frozenset[str] = frozenset()
+) -> Magnitude | None:
+    """Bound of an expression of inputs below `LEAF`, and those inputs.
+
+    ``within``: variables of which the bound is being sought.
+    """
     if expr.type.kind in (Kind.INT, Kind.BOOL):
         return 2.0**64, []
     match expr:
         case Const(value=value) if not isinstance(value, complex):
             return abs(value), []
+        case BufferRef(buffer=buffer):
+            return _private_magnitude(session, buffer.private, within)
+        case Var(name=name) if name in session.nest.privates:
+            return _private_magnitude(session, name, within)
         case Load() | Var():
             return LEAF, [expr]
         case Unary(operand=operand) | Call(function="abs" | "float", args=(operand,)):
-            return _magnitude(operand)
+            return _magnitude(session, operand, within)
         case Call(function="math.sin" | "math.cos" | "math.tanh"):
             return 1.0, []
         case Binary(op="+" | "-" | "*" as op, left=left, right=right):
-            a, b = _magnitude(left), _magnitude(right)
+            a, b = _magnitude(session, left, within), _magnitude(session, right, within)
             if a is None or b is None:
                 return None
             return (a[0] * b[0] if op == "*" else a[0] + b[0]), a[1] + b[1]
         case Binary(op="/", left=left, right=Const(value=value)) if _scales(value):
-            a = _magnitude(left)
+            a = _magnitude(session, left, within)
             return None if a is None else (a[0] / abs(value), a[1])
+        case Binary(op="/", left=left, right=right) if right.type.kind is Kind.INT:
+            return _magnitude(session, left, within)  # by a whole number, or it raises
     return None
+
+
+def _private_magnitude(session: Session, name: str, within: frozenset[str]) -> Magnitude | None:
+    if name in within:
+        return None
+    inside = within | {name}
+    return of_sum(session, name, lambda value: _magnitude(session, value, inside))
 
 
 def _original(expr: Expr) -> Expr:

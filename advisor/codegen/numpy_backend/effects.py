@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from ...loopnest.affine import Affine, extent_symbol, variable
+from ...loopnest.affine import Affine, affine, extent_symbol, variable
 from ...loopnest.ir import Expr, Load, Store, statements
 from ...loopnest.scope import declared, own_nodes
 from .domains import require
@@ -35,7 +35,7 @@ def inside(session: Session, load: Load, dim: int, context: Context, evaluate: E
     size = _extent(session, load.array, dim)
     if size.is_const and fits(session, context, index, -size.const, size.const - 1):
         return
-    if _known_inside(session, index, size, context):
+    if _known_inside(session, index, size, context) or _bounded(session, index, size, context):
         return
     extent = extent_text(session.nest, load.array, dim)
     reason = f"a computed subscript of {load.array} may be out of range"
@@ -57,6 +57,21 @@ def _known_inside(session: Session, index: Expr, size: Affine, context: Context)
         return False
     ranges.commit()
     return True
+
+
+def _bounded(session: Session, index: Expr, size: Affine, context: Context) -> bool:
+    """``x[i + k]``: its least and greatest values are what the ends of the loops give."""
+    low = high = affine(index)
+    if low is None or high is None:
+        return False
+    for axis, span in context.spans:
+        least, most = {axis: span.low}, {axis: span.high - 1}
+        factor = low.coefficient(axis)
+        low = low.substitute(least if factor > 0 else most)
+        high = high.substitute(most if factor > 0 else least)
+    facts = session.facts
+    lengths = (span.high - span.low - 1 for _, span in context.spans)
+    return all(map(facts.require, (*lengths, low, size - high - 1)))
 
 
 def _extent(session: Session, array: str, dim: int) -> Affine:

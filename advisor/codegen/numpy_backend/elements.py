@@ -22,6 +22,7 @@ from .flat import Folded
 from .halo import Halo, new_halo
 from .normal import NotVectorisable
 from .session import BufferRef, Context, Session
+from .slanted import slanted, wave_of
 from .values import (
     ATOM,
     Value,
@@ -42,6 +43,10 @@ def load(session: Session, expr: Load, context: Context, *, target: bool = False
     from .expressions import evaluate
 
     info = session.nest.arrays[expr.array]
+    wave = wave_of(session, context)
+    slant = None if wave is None else slanted(session, expr, wave, context, target=target)
+    if slant is not None:
+        return slant
     found = [_subscript(session, expr, dim, context) for dim in range(len(expr.index))]
     if all(isinstance(part, str) for part in found) and not target:
         return _element(session, expr, [str(p) for p in found], context)

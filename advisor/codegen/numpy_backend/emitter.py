@@ -45,6 +45,7 @@ from .scatter import scatter_stores
 from .session import Context, Session
 from .stores import make_rows
 from .summing import check_start, summed
+from .turned import write_copies
 from .values import dtype_text
 
 
@@ -61,20 +62,35 @@ def attempt(
     Raises:
         NotVectorisable: some statement has no array form under this choice.
     """
+    nest = nest if variant.waves is None else variant.waves.nest
     halos: dict[str, Halo] = {}
     fills: set[tuple[int, str]] = set()
     for _ in range(6):
         session = _session(nest, variant.root, region, np_name, axes, narrow)
         session.moved = variant.moved
+        session.turned = variant.turned
+        _by_waves(session, variant)
         session.halos = dict(halos)
         session.taken |= {h.name for h in halos.values()}
         writer = _Writer(session, fills)
         writer.run()
         found = {name: h for name, h in session.halos.items() if isinstance(h, Halo)}
         if found == halos and writer.used == fills:
+            write_copies(session, variant)
             return session
         halos, fills = found, writer.used
     raise NotVectorisable("the borders of the arrays could not be settled")
+
+
+def _by_waves(session: Session, variant: Variant) -> None:
+    """Note the loops over waves, and ask for what they rest on. Raises NotVectorisable."""
+    session.waves = variant.waves
+    if variant.waves is None:
+        return
+    facts = session.facts
+    same = all(facts.require_equal(*pair) for pair in variant.waves.equal_required)
+    if not (same and all(facts.require(form) for form in variant.waves.required)):
+        raise NotVectorisable("a loop may have no iteration", variant.root.line)
 
 
 def factorised(root: For, nest: Nest, region: Region, np_name: str) -> Session | None:
@@ -105,6 +121,7 @@ def _session(
                     uses[part.name] = uses.get(part.name, 0) + 1
     session = Session(nest, root, region.source, np_name, axes, uses, Facts(nest))
     session.rebound = _rebound(nest, region)
+    session.made = region.around.made if region.around is not None else frozenset()
     made = (
         n for n, info in nest.arrays.items() if info.container == "list" and unshared_list(info)
     )
@@ -207,6 +224,8 @@ class _Writer:
         bounds = index_range(loop)
         if bounds is not None:
             session.facts.ranges[loop.index] = bounds
+        if session.waves is not None and loop.index in session.waves.names:
+            session.line(f"# elements of one {loop.index} do not need each other")
         with session.indented(loop_header(session, loop)):
             self.sequence(loop.body, future | exposed(loop.body))
         session.facts.ranges.pop(loop.index, None)

@@ -1,10 +1,16 @@
-"""Arrays that the program keeps flat and the array code looks at as rows."""
+"""Arrays that the array code looks at in another form than the program has them in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...loopnest.ir import PY_INT, ArrayInput, Const, Expr, Var
+from ...loopnest.ir import PY_INT, Allocation, ArrayInput, Const, Expr, Var
+
+
+@dataclass(frozen=True)
+class Turning(Allocation):
+    """Of a copy, made in front of the loops, that has an array's columns as rows."""
+
 
 _NO_ROW = Const(PY_INT, 0, 0)
 

@@ -10,11 +10,13 @@ from .domains import require, require_number
 from .normal import NotVectorisable
 from .ranges import Ranges, fits
 from .session import Context, Session
+from .trapped import trap
 from .values import ATOM, Value, cast, compare, natural_dtype
 
 _SAME = {
     "math.sqrt": "sqrt", "math.sin": "sin", "math.cos": "cos", "math.fabs": "fabs",
-    "math.radians": "", "math.degrees": "", "math.isnan": "isnan", "math.isinf": "isinf",
+    "math.radians": "radians", "math.degrees": "degrees",
+    "math.isnan": "isnan", "math.isinf": "isinf",
     "math.isfinite": "isfinite", "math.copysign": "copysign",
     "numpy.sqrt": "sqrt", "numpy.abs": "abs", "numpy.absolute": "abs", "numpy.fabs": "fabs",
     "numpy.maximum": "maximum", "numpy.minimum": "minimum", "numpy.floor": "floor",
@@ -60,6 +62,8 @@ def call_value(session: Session, expr: Call, context: Context) -> Value:
     """The value of a call over the axes."""
     from .expressions import evaluate
 
+    if expr in session.named:
+        return session.named[expr]
     values = [evaluate(session, a, context) for a in expr.args]
     if not any(v.is_array for v in values):
         if context.axes:  # math.sqrt(s) raises only if some iteration gets there
@@ -79,8 +83,6 @@ def call_value(session: Session, expr: Call, context: Context) -> Value:
         return _cast(session, expr, values[0], context)
     if name in ("math.floor", "math.ceil", "math.trunc"):
         return _rounded(session, expr, values[0], context)
-    if name in ("math.radians", "math.degrees"):
-        raise NotVectorisable(f"{name}() has no NumPy form with the same bits", expr.line)
     module, _, short = name.rpartition(".")
     if name in _SAME or (module == "numpy" and short in _SAME_LOOP):
         _check_domain(session, expr, context)
@@ -159,7 +161,11 @@ def _check_domain(session: Session, expr: Call, context: Context) -> None:
             session.silent = True
         return
     reason = f"{expr.function}() raises for some arguments where NumPy does not"
-    require(session, expr.args[0], what, context, evaluate, reason)
+    try:
+        require(session, expr.args[0], what, context, evaluate, reason)
+    except NotVectorisable:
+        if not trap(session, context, everywhere=what == "positive"):
+            raise
 
 
 def _is_cast(name: str) -> bool:
@@ -213,6 +219,24 @@ def _cut(session: Session, expr: Call, value: Value, context: Context) -> Value:
     else:
         require(session, expr.args[0], "int64", context, evaluate, reason)
     return replace(cast(value, natural_dtype(expr.type), session.np), type=expr.type)
+
+
+def name_extreme(session: Session, expr: Call, context: Context) -> None:
+    """``least = np.where(b < a, b, a)`` and so on: in one expression each would be there twice."""
+    from .expressions import evaluate
+
+    values = [evaluate(session, a, context) for a in expr.args]
+    axes = frozenset().union(*(value.axes for value in values))
+    if not axes:
+        return
+    name = session.fresh("least" if expr.function == "min" else "largest")
+    current = values[0]
+    for argument, value in zip(expr.args[1:], values[1:], strict=True):
+        pair = replace(expr, args=(expr.args[0], argument))
+        current = _extreme(session, pair, [current, value], axes, context)
+        session.line(f"{name} = {current.text}")
+        current = replace(current, text=name, fresh=False)
+    session.named[expr] = current
 
 
 def _extreme(

@@ -266,8 +266,10 @@ def _read_scalars(session: Session) -> set[str]:
 # ------------------------------------------------------------------- aliases
 def _alias_tests(session: Session, ledger: list[Condition]) -> list[str]:
     tests = []
-    arrays = session.nest.arrays
-    written = sorted({s.array for s in statements((session.root,)) if isinstance(s, Store)})
+    copies = session.turned  # what shares memory is what they are copies of
+    arrays = {name: info for name, info in session.nest.arrays.items() if name not in copies}
+    stored = {s.array for s in statements((session.root,)) if isinstance(s, Store)}
+    written = sorted({copies.get(name, name) for name in stored})
     for position, name in enumerate(written):
         for other in sorted(arrays):
             if other == name or other in written[:position]:
@@ -287,11 +289,12 @@ def _alias_tests(session: Session, ledger: list[Condition]) -> list[str]:
                     )
                 )
                 continue
-            tests += _apart(session, name, other, a, b)
+            tests += apart(session, name, other, a, b)
     return tests
 
 
-def _apart(session: Session, name: str, other: str, a: ArrayInput, b: ArrayInput) -> list[str]:
+def apart(session: Session, name: str, other: str, a: ArrayInput, b: ArrayInput) -> list[str]:
+    """Tests that two arrays or lists, of which one is written, share nothing."""
     a, b = as_it_is(a), as_it_is(b)
     if a.container == b.container == "ndarray":
         first, second = sorted((name, other))
@@ -316,7 +319,8 @@ def _range_tests(session: Session) -> list[str]:
         pair = extent_of(symbol)
         what = f"abs({symbol})" if pair is None else extent_text(session.nest, *pair)
         tests.append(f"{what} < 2**{size.bit_length() - 1}")
-    for name, (low, high) in session.ranges_used.items():
+    for used, (low, high) in session.ranges_used.items():
+        name = session.turned.get(used, used)
         info = session.nest.arrays.get(name)
         if info is None:
             tests.append(f"{low} <= {name} <= {high}")

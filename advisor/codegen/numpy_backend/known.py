@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ...loopnest.affine import Affine, affine, constant, extent_of, extent_symbol, variable
 from ...loopnest.ir import Assign, Compare, Const, Dim, Nest, expressions, statements, walk
-from .flat import Folded, row_text
+from .flat import Folded, Turning, row_text
 
 
 class Facts:
@@ -40,7 +40,9 @@ class Facts:
         for array, info in nest.arrays.items():
             for axis, expr in enumerate(info.extents):
                 form = affine(expr) if expr is not None else None
-                if form is not None:
+                if form is not None and isinstance(info.allocation, Turning):
+                    self._value[extent_symbol(array, axis)] = form  # no test may ask for it
+                elif form is not None:
                     self._define(extent_symbol(array, axis), form)
         for name, scalar in nest.scalars.items():
             for array, axis in scalar.equals:
@@ -160,12 +162,19 @@ class Facts:
         if self.proved(form):
             return True
         lowest = self.outermost(form, lowest=True)
-        if lowest.is_const or not lowest.symbols.isdisjoint(self.nest.privates):
+        if not self.is_testable(lowest):
             return False
-        if self._never_seen(lowest):
-            return False  # behind a test that never held, the new code would not run
         self.required.append(lowest)
         return True
+
+    def is_testable(self, form: Affine) -> bool:
+        """Whether ``form >= 0`` can be tested at run time; the form holds no index of a loop.
+
+        Behind a test that never held, the new code would not run.
+        """
+        if form.is_const or not form.symbols.isdisjoint(self.nest.privates):
+            return False
+        return not self._never_seen(form)
 
     def _never_seen(self, form: Affine) -> bool:
         """``form >= 0`` held at no observed entry."""

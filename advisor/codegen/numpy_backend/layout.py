@@ -25,7 +25,11 @@ def wrapped(line: str, indent: int, limit: int = LIMIT) -> list[str]:
         return [line]
     start, inside = value[: opening + 1], value[opening + 1 : -1]
     if opening and (value[opening - 1].isalnum() or value[opening - 1] == "_"):
-        broken = [f"{inner}{argument}," for argument in _split(inside, ", ")]
+        broken = []
+        for argument in _split(inside, ", "):
+            fits = indent + len(inner) + len(argument) < limit
+            *lines, last = [inner + argument] if fits else _terms(argument, inner)
+            broken += [*lines, f"{last},"]
     else:
         broken = _terms(inside, inner)  # a comma would make a tuple
     return [f"{head}{operator}{start}", *broken, f"{lead})"]

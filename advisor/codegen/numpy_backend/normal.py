@@ -252,7 +252,7 @@ def _loop(loop: For, live_out: frozenset[str], indices: frozenset[str]) -> tuple
         return _unroll(loop, trips, (), live_out, indices)
     if trips is not None and (trips == 0 or (trips <= UNROLL_TRIPS and _worth_unrolling(loop))):
         return _unroll(loop, trips, (), live_out, indices)
-    return _clamped(loop, live_out, indices) or (_shifted(loop, live_out, indices),)
+    return _clamped(loop, live_out, indices) or (shifted(loop, live_out, indices),)
 
 
 def _trips(loop: For) -> int | None:
@@ -360,7 +360,7 @@ def _clamped(
     return None
 
 
-def _shifted(loop: For, live_out: frozenset[str], indices: frozenset[str]) -> For:
+def shifted(loop: For, live_out: frozenset[str], indices: frozenset[str]) -> For:
     """``for k in range(i - h, i + h + 1)`` as ``for k in range(-h, h + 1)`` over ``i + k``.
 
     So the trip count no longer depends on the outer index.

@@ -55,7 +55,7 @@ LARGE = 2**18
 MOST = 2**24
 """Elements of a temporary beyond which (and beyond four of the largest array) a plan is refused."""
 MIN_GAIN = 1.5
-MAX_LOOPS = 7
+MAX_LOOPS = 9
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def trips(loop: For, nest: Nest, around: Ends) -> float:
     start, stop = affine(loop.start), affine(loop.stop)
     if start is None or stop is None:
         return 100.0
-    length = _greatest(stop - start, nest, around)
+    length = greatest(stop - start, nest, around)
     return 100.0 if length is None else max(0.0, length / loop.step)
 
 
@@ -280,13 +280,14 @@ def _within(loop: For, nest: Nest, around: Ends) -> Ends:
     if start is None or stop is None:
         return around
     low, high = (start, stop - 1) if loop.step > 0 else (stop + 1, start)
-    least, most = _greatest(-low, nest, around), _greatest(high, nest, around)
+    least, most = greatest(-low, nest, around), greatest(high, nest, around)
     if least is None or most is None:
         return around
     return {**around, loop.index: (-least, most)}
 
 
-def _greatest(form: Affine, nest: Nest, around: Ends) -> float | None:
+def greatest(form: Affine, nest: Nest, around: Ends) -> float | None:
+    """The largest value that a form had at the observed entries; None if that is not known."""
     total = float(form.const)
     for symbol, factor in form.pairs:
         pair = extent_of(symbol)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...loopnest.affine import Affine, affine, extent_of, extent_symbol, variable
 from ...loopnest.ir import (
+    Assign,
     Binary,
     Bool,
     Call,
@@ -66,12 +67,18 @@ class Ranges:
         """Tests that hold where the value is asked for."""
         self.supposed = ""
         """The array under `_never_negative`."""
+        self.supposed_sums: set[str] = set()
+        """Variables under `_summed`."""
+        self.forms: list[Affine] = []
+        """What is relied on to be at least zero."""
 
     def commit(self) -> None:
         """The caller relies on an interval: its observations become run-time tests."""
         self.session.ranges_used.update(self.used)
         self.session.positive |= self.positive
         self.session.sized |= self.sized
+        for form in self.forms:
+            self.session.facts.require(form)
         for symbol in self.sizes:
             known = self.session.sizes_used.get(symbol, self.size)
             self.session.sizes_used[symbol] = min(known, self.size)
@@ -96,7 +103,8 @@ class Ranges:
             case Const(value=value) if not isinstance(value, complex):
                 return Interval(value, value) if value == value else ANY
             case BufferRef(buffer=buffer):
-                return self.session.buffer_ranges.get(buffer.version, ANY)
+                known = self.session.buffer_ranges.get(buffer.version, ANY)
+                return self._summed(buffer.private) if known == ANY else known
             case Var(name=name):
                 return self._variable(name, expr)
             case Dim(array=array, axis=axis):
@@ -141,6 +149,8 @@ class Ranges:
             return self._run(span.low, span.high - 1)
         if name in self.session.facts.ranges:
             return self._run(*self.session.facts.ranges[name])
+        if name in self.supposed_sums:
+            return Interval(0, None)
         scalar = self.session.nest.scalars.get(name)
         if scalar is None or name in self.session.nest.privates:
             return ANY
@@ -249,6 +259,36 @@ class Ranges:
         self.supposed = ""
         return all(low is not None and low >= 0 for low in lows)
 
+    def _summed(self, name: str) -> Interval:
+        """A float that starts at zero or above, and to which nothing below is added.
+
+        By induction, as `_never_negative`.
+        """
+        if name in self.supposed_sums:
+            return Interval(0, None)
+        sets = [s for s in statements((self.session.root,)) if isinstance(s, Assign)]
+        values = [s.value for s in sets if s.name == name]
+        kept = len(self.forms)
+        self.supposed_sums.add(name)
+        lows = [self.interval(value).low for value in values]
+        self.supposed_sums.remove(name)
+        sure = values and name not in self.session.nest.scalars
+        if sure and all(low is not None and low >= 0 for low in lows):
+            return Interval(0, None)
+        del self.forms[kept:]
+        return ANY
+
+    def _is_positive(self, divisor: Expr) -> bool:
+        """Whether a whole number is tested to be above zero, where it was seen to be."""
+        form = affine(divisor)
+        if form is None or not form.symbols.isdisjoint(self.session.facts.ranges):
+            return False
+        least = self.session.facts.canonical(form - 1)
+        if not self.session.facts.is_testable(least):
+            return False
+        self.forms.append(least)
+        return True
+
     def _binary(self, expr: Binary) -> Interval:
         form = affine(expr)
         if expr.op == "-" and expr.left == expr.right and form is None:
@@ -267,6 +307,9 @@ class Ranges:
         whole = expr.right.type.kind is Kind.INT
         if expr.op == "/" and whole and b.low == 0 and a.low is not None and a.low >= 0:
             return Interval(0, None)  # x / 0 is infinity or NaN: there is no integer -0
+        natural = expr.op == "/" and whole and a.low is not None and a.low >= 0
+        if natural and (b.low is None or b.low <= 0) and self._is_positive(expr.right):
+            return Interval(0, None)
         return binary_interval(expr.op, a, b)
 
 

@@ -12,9 +12,10 @@ changes, and every two accesses to one element keep their order, so results are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 from ...loopnest.affine import Affine, affine, constant, to_expr, variable
 from ...loopnest.ir import (
@@ -35,6 +36,9 @@ from .known import Facts
 from .legality import Access, accesses
 from .normal import exposed, substituted
 
+if TYPE_CHECKING:
+    from .waves import Waves
+
 ONCE = ""
 """Index of the loop with one iteration that holds several loops in place of one."""
 MAX_ACCESSES = 24
@@ -48,6 +52,12 @@ class Variant:
     root: For
     moved: frozenset[int] = frozenset()
     """``id`` of the statements whose order changed: none of them may raise."""
+    waves: Waves | None = None
+    """The loops over waves, where the root has such."""
+    turned: Mapping[str, str] = field(default_factory=dict)
+    """Copies that have columns as rows, and the arrays that they are copies of."""
+    turned_back: frozenset[str] = frozenset()
+    """Those whose elements are put back."""
 
     def __post_init__(self) -> None:
         # One that is gone by now may have left its number to another.

@@ -19,6 +19,7 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
+from .buffers import kept_array
 from .expressions import evaluate, wanted_dtype
 from .intervals import union
 from .legality import index_range
@@ -214,7 +215,9 @@ def materialise(session: Session, name: str, value: Expr, context: Context, env:
         session.buffer_ranges[buffer.version] = best(session, context, value)
     elif found.low is not None:
         session.buffer_ranges[buffer.version] = found
-    session.line(f"{buffer.name} = {text}")
+    lines = kept_array(session, buffer.name, value, context)
+    for line in lines or [f"{buffer.name} = {text}"]:
+        session.line(line)
     return BufferRef(value.type, value.line, buffer)
 
 

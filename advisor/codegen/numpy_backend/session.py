@@ -15,6 +15,8 @@ from .known import Facts
 
 if TYPE_CHECKING:
     from .scan import Scan
+    from .values import Value
+    from .waves import Waves
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,12 @@ class Session:
     """Name of the flag that says so."""
     in_bytes: set[str] = field(default_factory=set)
     """Bytearrays whose new elements are bytes if a test behind the array code says so."""
+    made: frozenset[str] = frozenset()
+    """Arrays that the new text itself makes for the loop, see `model.Around`."""
+    trapped: int = 0
+    """How many expressions rely on the flags of the processor, see `trapped`."""
+    hushed: bool = False
+    """Some line ignores these flags."""
     raises: bool = False
     """Some array statement may raise as the loop does, see `effects.may_raise`."""
     checked: set[str] = field(default_factory=set)
@@ -182,6 +190,18 @@ class Session:
     """Scalars reduced over the present block: name -> how."""
     block_loops: tuple[For, ...] = ()
     """The axis loops of the present block."""
+    waves: Waves | None = None
+    """The loops over waves, where two loops were turned into these."""
+    turned: Mapping[str, str] = field(default_factory=dict)
+    """Copies that have columns as rows, and the arrays that they are copies of."""
+    flats: dict[str, str] = field(default_factory=dict)
+    """Arrays read along waves, and the names of their elements one after the other."""
+    windows: dict[tuple[str, tuple[Expr, ...]], str] = field(default_factory=dict)
+    """Elements of the present statement that have a name of their own, by their subscripts."""
+    buffers: dict[tuple[str, int], str] = field(default_factory=dict)
+    """Memory for what array statements in loops compute meanwhile, by its shape and number."""
+    named: dict[Expr, Value] = field(default_factory=dict)
+    """Parts of the present statement that have a name of their own."""
     carried: set[str] = field(default_factory=set)
     """Expanded scalars that a kept loop of the block updates in place."""
 
@@ -189,6 +209,7 @@ class Session:
         """One more line at the present level."""
         if self.silent and not text.endswith(":"):
             self.silent = False
+            self.hushed = True
             header = f'with {self.np}.errstate(divide="ignore", invalid="ignore"):'
             self.lines.append("    " * self.level + header)
             text = "    " + text

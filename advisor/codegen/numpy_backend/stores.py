@@ -27,6 +27,7 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
+from .buffers import in_steps, straight_into
 from .domains import require_number
 from .elements import load
 from .expansion import Expansion
@@ -37,7 +38,7 @@ from .provenance import copied_from
 from .ranges import fits, type_range
 from .scalars import closed, materialise
 from .session import Binding, BufferRef, Context, Env, Session
-from .values import Value, binary, natural_dtype, result_dtype
+from .values import Value, natural_dtype, result_dtype
 
 
 @dataclass(frozen=True)
@@ -123,10 +124,10 @@ def _write(session: Session, item: Pending, context: Context, env: Env) -> None:
             return
         make_rows(session, item.array)
     slot = target.text if target.text.endswith("]") else f"{target.text}[:]"
-    if target.text.endswith(".T"):
-        slot = f"{target.text}[:]"
     updates = _in_place(session, item, target, result, context)
-    updates = updates or _straight_into(session, item, target, result, context)
+    updates = updates or _in_steps(session, item, target, result, context)
+    if not updates and _takes_rows(item, target, result, context):
+        updates = straight_into(session, item.value, target, result, context)
     for text in updates or [f"{slot} = {result.text}"]:
         session.line(text)
 
@@ -183,42 +184,33 @@ def _in_place(
         value = evaluate(session, step, context)
         if result_dtype(op, first, value) != dtype or (session.silent and len(steps) > 1):
             return []
-        lines.append(f"{slot} {op}= {value.text}")
+        made = in_steps(session, step, context) if value.axes == target.axes else None
+        if made is not None:
+            lines += made[0]
+        lines.append(f"{slot} {op}= {value.text if made is None else made[1]}")
     return lines
 
 
-SHORT = 76
-"""Longest call that takes the place of an assignment."""
-_UFUNCS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
-
-
-def _straight_into(
+def _in_steps(
     session: Session, item: Pending, target: Value, result: Value, context: Context
 ) -> list[str]:
-    """``np.add(x, y, out=a)`` for ``a[:] = x + y`` in a loop that stays: nothing is copied.
+    """One operation after the other in memory of our own; empty where it need not be."""
+    if target.dtype != "float64" or not _takes_rows(item, target, result, context):
+        return []
+    made = in_steps(session, item.value, context, target.text)
+    return [] if made is None else made[0]
 
-    NumPy sees to it if ``x`` is a part of ``a``. Empty where that is not the same, or runs once;
-    and for a column, which NumPy fills faster from a row than element by element.
+
+def _takes_rows(item: Pending, target: Value, result: Value, context: Context) -> bool:
+    """``out=`` may name the target: its elements lie side by side, and all of them are new.
+
+    Not so for a column, which NumPy fills faster from a row than element by element.
     """
-    if not (context.kept or session.kept_around) or target.fresh:
-        return []
     last = affine(item.index[-1])
-    if last is None or last.coefficient(context.axes[-1]) != 1:
-        return []
+    if last is None or last.coefficient(context.axes[-1]) != 1 or target.fresh:
+        return False
     plain = target.text.endswith("]") or target.text.isidentifier()
-    if not plain or result.axes != target.axes or result.dtype != target.dtype:
-        return []
-    match item.value:
-        case Binary(op=op, left=left, right=right) if op in _UFUNCS:
-            one, two = (evaluate(session, e, context) for e in (left, right))
-        case _:
-            return []
-    if binary(op, one, two, item.value.type, result.dtype).text != result.text:
-        return []  # computed in another way
-    if result_dtype(op, one, two) != result.dtype:
-        return []
-    call = f"{session.np}.{_UFUNCS[op]}({one.text}, {two.text}, out={target.text})"
-    return [call] if len(call) <= SHORT else []  # one copy is little among many operations
+    return plain and (result.axes, result.dtype) == (target.axes, target.dtype)
 
 
 def _steps(value: Expr) -> tuple[Expr, list[tuple[str, Expr]]]:

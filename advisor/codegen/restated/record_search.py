@@ -124,7 +124,7 @@ class RecordSearch:
             match node:
                 case ast.For(
                     target=ast.Tuple(elts=[ast.Name(id=name), _]),
-                    iter=ast.Call(func=ast.Name(id="enumerate"), args=[inner]),
+                    iter=ast.Call(func=ast.Name(id="enumerate"), args=[inner], keywords=[]),
                 ) if self.is_table(inner):
                     found.add(name)
                 case ast.For(

@@ -36,6 +36,7 @@ from .sorts import with_sorts
 from .starts import with_fitting_starts, with_starts
 from .swaps import without_swaps
 from .twister import with_twister
+from .unpacked import with_unpacked_rows
 from .vectors import with_components
 
 _ROUNDS = 20
@@ -57,6 +58,7 @@ PASSES = (
     without_draws,
     without_prints,
     without_filled,
+    with_unpacked_rows,
     without_swaps,
     without_ints_among_floats,
     without_called_conditions,
@@ -159,7 +161,7 @@ def _compiled(draft: Draft) -> Match:
     draft = with_ends(with_starts(draft, nest), nest)
     if draft.in_python and ast.unparse(draft.loop) != loop:
         raise Unsupported("variables that only the loop of vectors sets are read behind it")
-    draft = _asking_sums(draft, nest).guarded()
+    draft = asking_sums(draft, nest).guarded()
     match = emit(draft.restated(), parallel=False)
     if isinstance(match, Refusal):
         raise Unsupported(match.reason, None, match.suggestion)
@@ -187,7 +189,7 @@ def _first_step(draft: Draft) -> tuple[Edit, ...]:
     return with_plain_draws(draft.region.source, edits, draft.plain)
 
 
-def _asking_sums(draft: Draft, nest: Nest) -> Draft:
+def asking_sums(draft: Draft, nest: Nest) -> Draft:
     """``sum`` adds floats one after the other up to Python 3.11, and compensated from 3.12 on."""
     floats = [n for n in draft.sums if nest.privates[n].is_python]
     if not any(nest.privates[n].kind is Kind.FLOAT for n in floats):

@@ -54,7 +54,7 @@ def install(failing: str) -> None:
     """Put ``cuda.bindings`` in place; a function of it fails, if one is named."""
     FakeCUDAKernel.__call__ = recording(FakeCUDAKernel.__call__)
     FakeCUDAArray.copy_to_device = recording(FakeCUDAArray.copy_to_device)
-    api.stream.handle = 0
+    api.stream.__int__ = lambda self: 0
     functions: dict[str, Any] = {
         "cuStreamBeginCapture": begin,
         "cuStreamEndCapture": end,
@@ -73,7 +73,8 @@ def install(failing: str) -> None:
 
         functions[failing] = fails
     modes = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
-    driver = SimpleNamespace(CUstreamCaptureMode=modes, **functions)
+    results = SimpleNamespace(CUDA_SUCCESS=0)
+    driver = SimpleNamespace(CUstreamCaptureMode=modes, CUresult=results, **functions)
     for name in ("cuda", "cuda.bindings"):
         sys.modules[name] = ModuleType(name)
     sys.modules["cuda.bindings"].driver = driver  # type: ignore[attr-defined]

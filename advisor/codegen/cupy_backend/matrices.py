@@ -1,0 +1,285 @@
+"""A block of statements on matrices, made on the device as it stands: one copy there, one back.
+
+The statements are NumPy's, written by this tool. They are read again: where all of them are
+arithmetic, masks and products of float arrays, CuPy computes the same on copies of the arrays.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ...layout import LEVEL, reindent
+from ...model import Region, Source
+from ...names import free_name
+from ..nb_values import Unsupported
+
+FLOATS = frozenset({"float64", "float32"})
+SPARE = 4
+"""Times the memory of the arrays that they and what is computed from them should need."""
+_FUNCTIONS = {"arange": (1, 1), "tri": (1, 1), "where": (3, 3), "tril": (1, 2), "triu": (1, 2)}
+"""Functions that CuPy has alike, with how many arguments at least and at most."""
+_OPERATIONS = ast.Add | ast.Sub | ast.Mult | ast.Div | ast.MatMult
+_IN_PLACE = ast.Add | ast.Sub | ast.Mult | ast.Div
+_COMPARISONS = ast.Lt | ast.LtE | ast.Gt | ast.GtE | ast.Eq | ast.NotEq
+
+
+@dataclass
+class Block:
+    """One block under way. Raises Unsupported for what CuPy might do differently."""
+
+    region: Region
+    middle: Source
+    statements: Sequence[ast.stmt]
+    tested: str
+    """The test around the block, as text: what holds in it."""
+    numpy: str
+    cupy: str
+    device: dict[str, str] = field(default_factory=dict)
+    """Array of the program -> its copy; a name that the block makes -> what it is called there."""
+    read: dict[str, None] = field(default_factory=dict)
+    """Arrays whose elements are needed from before the block."""
+    written: dict[str, None] = field(default_factory=dict)
+    """Arrays that come back."""
+    made: set[str] = field(default_factory=set)
+    """Names that the block binds."""
+    axes: dict[str, int] = field(default_factory=dict)
+    """Of arrays, where they are known."""
+
+    def lines(self) -> list[str]:
+        """The block on the device where there is one with room for it, else as it is."""
+        new = [self._statement(statement) for statement in self.statements]
+        if not self.written:
+            raise Unsupported("the block stores into no array")
+        return [
+            "if (",
+            f"{LEVEL}{self.cupy}.cuda.is_available()",
+            *(f"{LEVEL}and {test}" for test in self._tests()),
+            "):",
+            *(LEVEL + line for line in self._copies()),
+            *(LEVEL + ast.unparse(ast.fix_missing_locations(line)) for line in new),
+            *(f"{LEVEL}{self.device[a]}.get(out={a})" for a in self.written),
+            "else:",
+            *reindent(self.middle, self.statements, 1).split("\n"),
+        ]
+
+    # ------------------------------------------------------------------ around
+    def _arrays(self) -> list[str]:
+        return [name for name in self.device if name not in self.made]
+
+    def _tests(self) -> Iterator[str]:
+        arrays = self._arrays()
+        unknown = [a for a in arrays if f"type({a})" not in self.tested]
+        dtype = f"{self.numpy}.{self._dtype()}"
+        for array in unknown:
+            yield f"type({array}) is {self.numpy}.ndarray and {array}.dtype == {dtype}"
+        for array in self.written:
+            if not re.search(rf"\b{array}\.flags\.carray", self.tested):
+                yield f"{array}.flags.carray"
+        # what is stored through one name would be seen through the other
+        for array in self.written:
+            for other in arrays:
+                pairs = (f"({array}, {other})", f"({other}, {array})")
+                known = any(f"may_share_memory{pair}" in self.tested for pair in pairs)
+                if other != array and not known and not (other in self.written and other < array):
+                    yield f"not {self.numpy}.may_share_memory({array}, {other})"
+        total = " + ".join(f"{a}.nbytes" for a in arrays)
+        yield f"{SPARE} * ({total}) < {self.cupy}.cuda.runtime.memGetInfo()[0]"
+
+    def _dtype(self) -> str:
+        assert self.region.observation is not None
+        values = self.region.observation.values
+        dtypes = {values[a].dtype for a in self._arrays()}
+        if len(dtypes) != 1:
+            raise Unsupported("the matrices are of several types")
+        return str(dtypes.pop())
+
+    def _copies(self) -> Iterator[str]:
+        for array in self._arrays():
+            if array in self.read:
+                yield f"{self.device[array]} = {self.cupy}.asarray({array})"
+            else:
+                yield f"{self.device[array]} = {self.cupy}.empty({array}.shape, {array}.dtype)"
+
+    # -------------------------------------------------------------- statements
+    def _statement(self, statement: ast.stmt) -> ast.stmt:
+        self._refuse_overlap(statement)
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                return self._bound(name, value)
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=index)]):
+                new = self._expression(statement.value)
+                place = self._stored(name, index)
+                return ast.Assign([place], new)
+            case ast.AugAssign(target=target, op=op, value=value) if isinstance(op, _IN_PLACE):
+                return ast.AugAssign(self._changed(target), op, self._expression(value))
+            case ast.Expr(value=ast.Call(func=func, args=[ast.Name(id=name), value])) if (
+                self._function(func) == "copyto"
+            ):
+                return self._copied(name, value, statement.value)  # type: ignore[arg-type]
+        raise Unsupported(f"`{ast.unparse(statement)}` is not followed")
+
+    def _refuse_overlap(self, statement: ast.stmt) -> None:
+        """``C += C.T``: NumPy reads all before it stores, CuPy does both at once."""
+        match statement:
+            case ast.Assign(targets=[target], value=value) | ast.AugAssign(target, _, value):
+                pass
+            case ast.Expr(value=ast.Call(args=[target, value])):
+                pass
+            case _:
+                return
+        if _viewed(value) and _viewed(value) == _viewed(target):
+            raise Unsupported(f"`{ast.unparse(statement)}` is not followed")
+
+    def _bound(self, name: str, value: ast.expr) -> ast.stmt:
+        """A name that this tool has given: nothing else knows it."""
+        new = self._expression(value)
+        nodes = [n for n in ast.walk(self.region.source.tree) if isinstance(n, ast.Name | ast.arg)]
+        if name in self.device or name in {getattr(n, "id", getattr(n, "arg", "")) for n in nodes}:
+            raise Unsupported(f"{name} may be read after the block")
+        self.made.add(name)
+        self.device[name] = self._named(name)
+        return ast.Assign([ast.Name(self.device[name], ast.Store())], new)
+
+    def _stored(self, name: str, index: ast.expr) -> ast.expr:
+        """``C[:]``, of which nothing is read, or a part of an array."""
+        whole = isinstance(index, ast.Slice) and index.lower is index.upper is index.step is None
+        if not whole or name in self.device:
+            self._array(name)
+        else:
+            self._known(name)
+        self.written[name] = None
+        new = self._index(index)
+        return ast.Subscript(ast.Name(self.device[name], ast.Load()), new, ast.Store())
+
+    def _changed(self, target: ast.expr) -> ast.Name | ast.Subscript:
+        """``C`` or ``C[:n]`` on the left of ``+=``."""
+        match target:
+            case ast.Name(id=name):
+                self._array(name)
+                self.written[name] = None
+                return ast.Name(self.device[name], ast.Store())
+            case ast.Subscript(value=ast.Name(id=name), slice=index):
+                self._array(name)
+                self.written[name] = None
+                copied = ast.Name(self.device[name], ast.Load())
+                return ast.Subscript(copied, self._index(index), ast.Store())
+        raise Unsupported(f"`{ast.unparse(target)}` is not followed")
+
+    def _copied(self, name: str, value: ast.expr, call: ast.Call) -> ast.stmt:
+        new = self._expression(value)
+        self._array(name)
+        self.written[name] = None
+        named = [ast.keyword(k.arg, self._expression(k.value)) for k in call.keywords]
+        if [k.arg for k in named] not in ([], ["where"]):
+            raise Unsupported(f"`{ast.unparse(call)}` is not followed")
+        target = ast.Name(self.device[name], ast.Load())
+        return ast.Expr(ast.Call(self._of_cupy("copyto"), [target, new], named))
+
+    # ------------------------------------------------------------- expressions
+    def _expression(self, node: ast.expr) -> ast.expr:
+        match node:
+            case ast.Constant(value=int() | float()):
+                return node
+            case ast.Name(id=name):
+                return self._name(name)
+            case ast.Attribute(value=value, attr="T"):
+                return ast.Attribute(self._expression(value), "T", ast.Load())
+            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATIONS):
+                one, two = self._expression(left), self._expression(right)
+                if isinstance(op, ast.MatMult) and self._stacked(left, right):
+                    # one product of many rows, where @ would make one for each matrix of the stack
+                    return ast.Call(self._of_cupy("tensordot"), [one, two, ast.Constant(1)], [])
+                return ast.BinOp(one, op, two)
+            case ast.UnaryOp(op=ast.USub() as op, operand=operand):
+                return ast.UnaryOp(op, self._expression(operand))
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if isinstance(
+                op, _COMPARISONS
+            ):
+                return ast.Compare(self._expression(left), [op], [self._expression(right)])
+            case ast.Subscript(value=ast.Attribute(value=ast.Name(), attr="shape")):
+                return node  # of the host's array: a number
+            case ast.Subscript(value=ast.Call() | ast.Name() as value, slice=index):
+                inner = self._index(index)
+                return ast.Subscript(self._expression(value), inner, ast.Load())
+            case ast.Call():
+                return self._call(node)
+        raise Unsupported(f"`{ast.unparse(node)}` is not followed")
+
+    def _call(self, node: ast.Call) -> ast.expr:
+        name = self._function(node.func)
+        least, most = _FUNCTIONS.get(name, (1, 0))
+        plain = all(k.arg == "dtype" and ast.unparse(k.value) == "bool" for k in node.keywords)
+        if not least <= len(node.args) <= most or not plain:
+            raise Unsupported(f"`{ast.unparse(node)}` is not followed")
+        args = [self._expression(argument) for argument in node.args]
+        return ast.Call(self._of_cupy(name), args, node.keywords)
+
+    def _index(self, index: ast.expr) -> ast.expr:
+        match index:
+            case ast.Tuple(elts=parts):
+                return ast.Tuple([self._index(part) for part in parts], ast.Load())
+            case ast.Slice(lower=lower, upper=upper, step=None):
+                ends = [None if end is None else self._expression(end) for end in (lower, upper)]
+                return ast.Slice(*ends)
+            case ast.Constant(value=None):
+                return index
+            case ast.Call():
+                return self._expression(index)
+        raise Unsupported(f"`[{ast.unparse(index)}]` is not followed")
+
+    def _function(self, node: ast.expr) -> str:
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner == self.numpy:
+                return name
+        return ""
+
+    def _of_cupy(self, name: str) -> ast.expr:
+        return ast.Attribute(ast.Name(self.cupy, ast.Load()), name, ast.Load())
+
+    def _stacked(self, left: ast.expr, right: ast.expr) -> bool:
+        return self._axes(left) > 2 and self._axes(right) == 2
+
+    def _axes(self, node: ast.expr) -> int:
+        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        return max((self.axes.get(name, 0) for name in names), default=0)
+
+    # ------------------------------------------------------------------- names
+    def _name(self, name: str) -> ast.expr:
+        if name in self.made:
+            return ast.Name(self.device[name], ast.Load())
+        assert self.region.observation is not None
+        seen = self.region.observation.values.get(name)
+        if seen is not None and seen.kind in ("int", "float"):
+            return ast.Name(name, ast.Load())
+        return self._array(name)
+
+    def _array(self, name: str) -> ast.expr:
+        """A whole array of which elements are needed."""
+        if name not in self.device:
+            self._known(name)
+            self.read[name] = None
+        return ast.Name(self.device[name], ast.Load())
+
+    def _known(self, name: str) -> None:
+        assert self.region.observation is not None
+        seen = self.region.observation.values.get(name)
+        if seen is None or seen.kind != "ndarray" or seen.dtype not in FLOATS or not seen.ndim:
+            raise Unsupported(f"{name} is no array of floats")
+        self.axes[name] = seen.ndim
+        self.device[name] = self._named(name)
+
+    def _named(self, name: str) -> str:
+        return free_name(self.middle, f"gpu_{name}", set(self.device.values()))
+
+
+def _viewed(node: ast.expr) -> str:
+    """The array that an expression is a part of; empty for what is computed first."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr="T") | ast.Subscript(value=value):
+            return _viewed(value)
+    return ""

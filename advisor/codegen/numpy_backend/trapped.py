@@ -1,0 +1,96 @@
+"""Array code that stops where Python would raise, and leaves the loop to start again.
+
+Whether ``math.sqrt(a)`` raises may hang on numbers that only the loop computes. With inputs that
+are finite, all that makes Python raise sets a flag of the processor: a root of a negative number,
+a division by zero, an overflow. NumPy turns the flags into FloatingPointError on request; as long
+as nothing that the program can see was changed by then, the original loop raises as it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...loopnest.ir import Assign, Expr, Kind, Load, Store, expressions, statements, walk
+from .flat import as_it_is
+from .normal import NotVectorisable
+from .session import BufferRef, Context, Session
+
+
+def trap(session: Session, context: Context, *, everywhere: bool = False) -> bool:
+    """Whether the flags tell what an expression would raise; then the text asks for them.
+
+    ``everywhere``: the elements that a condition on indices leaves out are likely to set them, as
+    the distance of a point to itself does where it is divided by.
+    """
+    conditions = [*session.tests, *([] if context.mask is None else [context.mask])]
+    if conditions and (everywhere or not all(map(_is_of_indices, conditions))):
+        return False  # if x > 0: log(x): what the original leaves out would stop it always
+    if session.in_bytes or not _can_start_again(session):
+        return False
+    tests = list(_finite(session))
+    session.domains += [test for test in tests if test not in session.domains]
+    session.trapped += 1
+    return True
+
+
+def _is_of_indices(test: Expr) -> bool:
+    """Whether a condition looks at no element: ``i != j``."""
+    for part in walk(test):
+        if isinstance(part, BufferRef):
+            if part.buffer.origin is None or not _is_of_indices(part.buffer.origin):
+                return False
+        elif isinstance(part, Load):
+            return False
+    return True
+
+
+def _can_start_again(session: Session) -> bool:
+    """Nothing outlives an exception: lists are written back at the end, and arrays are new."""
+    nest = session.nest
+    for statement in statements((session.root,)):
+        if isinstance(statement, Store) and statement.array not in session.made:
+            info = as_it_is(nest.arrays[statement.array])
+            if info.container != "list":
+                return False
+        if isinstance(statement, Assign) and statement.name in nest.live_out | nest.scalars.keys():
+            return False
+    return True
+
+
+def _finite(session: Session) -> Iterator[str]:
+    """Tests that no input is infinite or NaN: of such, nothing sets a flag."""
+    nest = session.nest
+    exprs = (e for s in statements((session.root,)) for e in expressions(s))
+    read = {part.array for expr in exprs for part in walk(expr) if isinstance(part, Load)}
+    for name, info in nest.arrays.items():
+        plain = as_it_is(info)
+        if plain.element.kind is not Kind.FLOAT or name not in read - session.made:
+            continue
+        if plain.container == "ndarray":
+            yield f"{session.np}.isfinite({name}).all()"
+        elif plain.ndim == 1:
+            yield f"abs(sum({name})) < float('inf')"
+        elif plain.ndim == 2:
+            yield f"abs(sum(map(sum, {name}))) < float('inf')"
+        else:
+            raise NotVectorisable(f"{name} may hold infinities")
+    for name, scalar in nest.scalars.items():
+        if scalar.type.kind is Kind.FLOAT and scalar.literal is None:
+            yield f"abs({name}) < float('inf')"
+
+
+def trapping(session: Session, lines: list[str], last: list[str]) -> list[str]:
+    """The array code under the flags, and the lines that hand on what it computed."""
+    if session.hushed:
+        raise NotVectorisable("some elements are computed that the loop leaves out")
+    session.stored = session.fresh("stored")
+    return [
+        "try:",
+        f'    with {session.np}.errstate(over="raise", divide="raise", invalid="raise"):',
+        *(f"        {line}" for line in lines),
+        "except FloatingPointError:",
+        "    pass  # the loop raises there: it starts again",
+        "else:",
+        *(f"    {line}" for line in last),
+        f"    {session.stored} = True",
+    ]

@@ -1,0 +1,94 @@
+"""Loops in a plainer form as NumPy statements: windows, columns of records, lists that grow."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from ...model import Around, Condition, Match, Refusal, Region, Restated
+from ...names import import_edit
+from ...patch import composed
+from ..answers import answer
+from ..nb_values import Unsupported
+from ..numpy_backend import emit
+from .columns import without_records
+from .draft import Draft
+from .nonempty import without_empty_extremes
+from .restate import asking_sums, without_folds
+from .slices import without_slices
+from .starts import with_fitting_starts
+from .stored import Stored, with_stores
+
+PASSES = (without_folds, without_slices, without_records, without_empty_extremes)
+
+
+def emit_restated_arrays(region: Region) -> Match | Refusal | None:
+    """The loop written more plainly, as array statements; None where nothing is to be restated."""
+    if region.observation is None:
+        return None
+    return answer(_restated, region, "a plainer form")
+
+
+def _restated(region: Region) -> Match | Refusal | None:
+    draft = Draft.of(region)
+    for one in PASSES:
+        draft = one(draft)
+    draft = with_fitting_starts(draft)
+    stored = with_stores(draft)
+    if stored is None and (not draft.edits or isinstance(emit(region), Match)):
+        return None
+    nest = draft.restated().nest
+    if isinstance(nest, Refusal):
+        raise Unsupported(nest.reason, nest.line, nest.suggestion)
+    draft = asking_sums(draft, nest)
+    first, around = _around(draft, stored)
+    last = stored.draft if stored is not None else draft
+    match = emit(replace(last.restated(), around=around))
+    if isinstance(match, Refusal):
+        return match
+    if draft.sums and first.source is region.source:
+        import_ = import_edit(region.source, "sys")[1]  # the draft with it is not what is edited
+        match = replace(match, edits=(*filter(None, (import_,)), *match.edits))
+    return replace(
+        match,
+        edits=composed(region.source, first.edits, match.edits),
+        ledger=_ledger(draft, match, around),
+        differences=(*draft.differences, *match.differences),
+        restated=Restated(first.edits, draft.tests) if first.edits else None,
+    )
+
+
+def _around(draft: Draft, stored: Stored | None) -> tuple[Draft, Around]:
+    """The text that the array statements are put into, and what belongs to them there.
+
+    It is the user's own where only the loop is another one; else the one with columns above it.
+    """
+    region = draft.region
+    tests = stored.tests if stored is not None else ()
+    if draft.extent[0] == draft.source.span(draft.loop)[0] and _ends_with_loop(draft):
+        first, tests = Draft.of(region), (*draft.tests, *tests)
+    else:
+        first = draft.guarded()
+    tests = tuple(dict.fromkeys(tests))
+    if stored is None:
+        return first, Around(first.source, first.loop, tests)
+    return first, Around(first.source, first.loop, tests, stored.ahead, stored.behind, stored.made)
+
+
+def _ends_with_loop(draft: Draft) -> bool:
+    return draft.extent[1] == draft.source.span(draft.loop)[1]
+
+
+def _ledger(draft: Draft, match: Match, around: Around) -> tuple[Condition, ...]:
+    """What equality rests on, without what holds of arrays that the new text makes."""
+    known = {c.test or c.text for c in draft.ledger}
+    found = [c for c in match.ledger if not c.guarded or (c.test or c.text) not in known]
+    return (*draft.ledger, *(c for c in found if not _is_about(c.test or c.text, around.made)))
+
+
+def _is_about(text: str, names: frozenset[str]) -> bool:
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return any(word in names for word in text.split())
+    return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(tree))

@@ -1,0 +1,704 @@
+"""What iterations compute for themselves, as lanes of arrays that leave one by one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from harness import assert_same, chain_for, first_match, region_for, run
+from lane_programs import LaneProgram, arguments
+
+from gpuadvise.codegen.lanes import emit_lanes
+from gpuadvise.codegen.lanes.bounds import Bounds
+from gpuadvise.loopnest.ir import PY_INT, Binary, Const, Var
+from gpuadvise.model import Basis, Exactness, Match, Refusal
+from gpuadvise.patch import apply_edits
+
+FALLS_BACK = "except (ArithmeticError, IndexError):"
+SEEDS = tuple(range(30))
+"""Few; some hundred were run by hand."""
+
+
+def rewritten(text: str, function: str | None, args: tuple[Any, ...]) -> tuple[str, Match]:
+    """The new text and the answer."""
+    found = first_match(emit_lanes, chain_for(text, function, args))
+    assert len(found) == 2 and isinstance(found[1], Match), f"left alone: {found}"
+    return apply_edits(found[0].source, found[1].edits).decode(), found[1]
+
+
+def by_arrays(text: str) -> str:
+    """The text without the way back to the user's own loop."""
+    assert FALLS_BACK in text
+    return text.replace(FALLS_BACK, "except ():")
+
+
+def refusal(text: str, function: str, args: tuple[Any, ...]) -> str:
+    answers = [emit_lanes(region) for region in chain_for(text, function, args)]
+    assert not any(isinstance(a, Match) for a in answers)
+    return " ".join(a.reason for a in answers if isinstance(a, Refusal))
+
+
+BISECTION = """\
+import math
+
+
+def price(s, k, sigma):
+    d = (math.sqrt(s / k) - 1.0) / sigma
+    return s * d - k * d * d * sigma
+
+
+def implied(s, k, target):
+    lo = 0.001
+    hi = 5.0
+    for _ in range(200):
+        mid = 0.5 * (lo + hi)
+        if price(s, k, mid) > target:
+            lo = mid
+        else:
+            hi = mid
+        if hi - lo < 1e-9:
+            break
+    return 0.5 * (lo + hi)
+
+
+def surface(spots, strikes, targets):
+    out = []
+    for i in range(len(spots)):
+        out.append(implied(spots[i], strikes[i], targets[i]))
+    return out
+"""
+COPRIME = """\
+def gcd(a, b):
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def coprime(n):
+    count = 0
+    for a in range(1, n):
+        for b in range(1, n):
+            if gcd(a, b) == 1:
+                count += 1
+    return count
+"""
+DIGITS = """\
+def armstrong(limit):
+    found = []
+    for n in range(limit):
+        total = 0
+        m = n
+        while m > 0:
+            d = m % 10
+            total += d * d * d
+            m //= 10
+        if total == n:
+            found.append(n)
+    return found
+"""
+COMPLEX = """\
+def mandelbrot(h, w, most):
+    out = []
+    for i in range(h):
+        row = []
+        for j in range(w):
+            c = complex(-2.0 + 3.0 * j / w, -1.5 + 3.0 * i / h)
+            z = 0j
+            n = 0
+            while abs(z) <= 2 and n < most:
+                z = z ** 2 + c
+                n += 1
+            row.append(n)
+        out.append(row)
+    return out
+"""
+BASINS = """\
+def basin(x, y):
+    z = complex(x, y)
+    for k in range(40):
+        if abs(z) < 1e-9:
+            return -1
+        dz = (z * z * z - 1) / (3 * z * z)
+        z = z - dz
+        if abs(dz) < 1e-8:
+            break
+    if abs(z - 1) < 1e-3:
+        return 0
+    if z.imag > 0:
+        return 1
+    return 2
+
+
+def picture(n):
+    rows = []
+    for i in range(n):
+        row = []
+        for j in range(n):
+            row.append(basin(-2.1 + 4.0 * j / n, -2.0 + 4.0 * i / n))
+        rows.append(row)
+    return rows
+"""
+ALIQUOT = """\
+def aliquot(limit):
+    sums = [0] * limit
+    for n in range(1, limit):
+        s = 0
+        for d in range(1, n):
+            if n % d == 0:
+                s += d
+        sums[n] = s
+    return sums
+"""
+SCRIPT = """\
+N = 700
+best = 0
+where = 0
+for n in range(2, N):
+    k = n
+    steps = 0
+    while k != 1:
+        if k % 2:
+            k = 3 * k + 1
+        else:
+            k //= 2
+        steps += 1
+    if steps > best:
+        best = steps
+        where = n
+print(best, where)
+"""
+METHOD = """\
+class Fractal:
+    def __init__(self, n, most, cx, cy):
+        self.n = n
+        self.most = most
+        self.cx = cx
+        self.cy = cy
+        self.image = [[0] * n for _ in range(n)]
+
+    def iterate(self, x, y):
+        \"\"\"How long it stays.\"\"\"
+        k = 0
+        while x * x + y * y < 4.0:
+            if k >= self.most:
+                break
+            x, y = x * x - y * y + self.cx, 2.0 * x * y + self.cy
+            k += 1
+        return k
+
+    def draw(self):
+        n = self.n
+        most, cx, cy = self.most, self.cx, self.cy
+        for i in range(n):
+            for j in range(n):
+                k = 0
+                x, y = 3.0 * j / n - 1.5, 3.0 * i / n - 1.5
+                while x * x + y * y < 4.0 and k < most:
+                    x, y = x * x - y * y + cx, 2.0 * x * y + cy
+                    k += 1
+                self.image[i][j] = k
+        return self.image
+
+
+def go(fractal):
+    return fractal.draw()
+"""
+PRIMES = """\
+def is_prime(n):
+    if n < 2:
+        return False
+    if n % 2 == 0:
+        return n == 2
+    d = 3
+    while d * d <= n:
+        if n % d == 0:
+            return False
+        d += 2
+    return True
+
+
+def primes(limit):
+    return_list = []
+    for n in range(limit):
+        if is_prime(n):
+            return_list.append(n)
+    return return_list
+"""
+ARRAY = """\
+import numpy as np
+
+
+def times(starts, r, tol):
+    n = len(starts)
+    t = np.zeros(n)
+    for i in range(n):
+        x = starts[i]
+        k = 0
+        while abs(x - 0.5) > tol and k < 300:
+            x = r * x * (1.0 - x)
+            k += 1
+        t[i] = k + x
+    return t
+"""
+SEARCH = """\
+def find(table, x):
+    lo = 0
+    hi = len(table)
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if table[mid] < x:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+def places(table, xs):
+    out = []
+    for x in xs:
+        out.append(find(table, x))
+    return out
+"""
+GENERATOR = """\
+def walk(seed, most):
+    s = seed
+    x = 0
+    t = 0
+    while x < 5 and t < most:
+        s = (1103515245 * s + 12345) % 2147483648
+        if s > 1073741824:
+            x += 1
+        else:
+            x -= 1
+        t += 1
+    return t, x
+
+
+def hits(n):
+    total = 0
+    high = 0
+    for seed in range(n):
+        t, x = walk(seed, 100)
+        total += t
+        high = max(high, x)
+    return total, high
+"""
+HAPPY = """\
+def happy(n):
+    seen = 0
+    while n != 1 and n != 4:
+        s = 0
+        while n:
+            d = n % 10
+            s += d * d
+            n = n // 10
+        n = s
+        seen += 1
+    return n == 1, seen
+
+
+def count(limit):
+    k = 0
+    for i in range(1, limit):
+        ok, steps = happy(i)
+        if ok:
+            k += steps
+    return k
+"""
+ORDERS = """\
+def orders(limit, base):
+    found = []
+    for n in range(3, limit):
+        if n % 2 == 0 or n % 5 == 0:
+            continue
+        r = base % n
+        k = 1
+        while r != 1 and k < n:
+            r = r * base % n
+            k += 1
+        found.append(k)
+    return found
+"""
+PENDULUM = """\
+import math
+
+
+def period(theta, dt, most):
+    omega = 0.0
+    t = 0.0
+    steps = 0
+    while steps < most:
+        omega -= 9.81 * math.sin(theta) * dt
+        theta += omega * dt
+        t += dt
+        steps += 1
+        if theta < 0.0:
+            return 4 * t
+    return -1.0
+
+
+def sweep(angles):
+    periods = []
+    for a in angles:
+        periods.append(period(math.radians(a), 0.01, 400))
+    return periods
+"""
+LATTICE = """\
+def lattice(radius):
+    count = 0
+    for x in range(-radius, radius + 1):
+        y = 0
+        while x * x + (y + 1) * (y + 1) <= radius * radius:
+            y += 1
+        count += 2 * y + 1
+    return count
+"""
+TRIALS = """\
+def count_primes(limit):
+    count = 0
+    for n in range(2, limit):
+        prime = True
+        for d in range(2, int(n ** 0.5) + 1):
+            if n % d == 0:
+                prime = False
+                break
+        if prime:
+            count += 1
+    return count
+"""
+
+_rng = np.random.default_rng(4)
+PROGRAMS: dict[str, tuple[str, str | None, tuple[Any, ...], tuple[tuple[Any, ...], ...]]] = {
+    "bisection": (
+        BISECTION,
+        "surface",
+        (
+            (100 + 10 * _rng.random(300)).tolist(),
+            (90 + 10 * _rng.random(300)).tolist(),
+            _rng.random(300).tolist(),
+        ),
+        (([101.0], [0.0], [0.5]), ([-1.0], [2.0], [0.5]), ([math.nan], [2.0], [0.5])),
+    ),
+    "coprime": (COPRIME, "coprime", (25,), ((0,), (1,), (40,), (-3,), (2.0,))),
+    "digits": (DIGITS, "armstrong", (500,), ((0,), (1000,), (True,))),
+    "complex": (COMPLEX, "mandelbrot", (20, 25, 30), ((0, 5, 9), (7, 9, 0), (3, -2, 4))),
+    "basins": (BASINS, "picture", (16,), ((1,), (21,))),
+    "aliquot": (ALIQUOT, "aliquot", (260,), ((0,), (2,), (300,))),
+    "script": (SCRIPT, None, (), ()),
+    "primes": (PRIMES, "primes", (400,), ((0,), (3,), (1000,))),
+    "array": (
+        ARRAY,
+        "times",
+        (_rng.random(300), 2.0, 1e-6),
+        ((np.zeros(0), 2.0, 0.1), (np.array([math.nan, 1e200]), 2.0, 0.1), (_rng.random(9), 2, 0)),
+    ),
+    "search": (
+        SEARCH,
+        "places",
+        (sorted(_rng.random(200).tolist()), _rng.random(300).tolist()),
+        (([], [0.5]), ([0.5], []), ([1, 2, 3], [2, 5]), ([0.1, 0.2], [math.nan, 0.15])),
+    ),
+    "generator": (GENERATOR, "hits", (400,), ((0,), (7,))),
+    "happy": (HAPPY, "count", (400,), ((1,), (30,))),
+    "orders": (ORDERS, "orders", (500, 10), ((3, 10), (60, 7), (60, 0), (60, 10**18))),
+    "pendulum": (
+        PENDULUM,
+        "sweep",
+        ((1 + 80 * _rng.random(300)).tolist(),),
+        (([],), ([0.0, -3.0, 400.0],), ([5.0, math.inf],), ([5],)),
+    ),
+    "lattice": (LATTICE, "lattice", (150,), ((0,), (-4,), (9,), (2**33 - 2**33 + 3,))),
+    "trials": (TRIALS, "count_primes", (300,), ((2,), (3,), (500,))),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    text, function, args, more = PROGRAMS[name]
+    after, match = rewritten(text, function, args)
+    assert match.safe or name == "trials", match.unproved  # n ** 0.5 is rounded by pow
+    before = run(text, function, args)
+    assert before.error is None
+    at_module = {"scalar_names": function is not None}
+    assert_same(before, run(by_arrays(after), function, args), **at_module)
+    for other in more:
+        assert_same(run(text, function, other), run(after, function, other), **at_module)
+
+
+def test_method_with_attributes() -> None:
+    space: dict[str, Any] = {}
+    exec(METHOD, space)
+    fractal = space["Fractal"](18, 40, -0.4, 0.6)
+    after, _ = rewritten(METHOD, "Fractal.draw", (fractal,))
+    changed: dict[str, Any] = {}
+    exec(by_arrays(after), changed)
+    again = changed["Fractal"](18, 40, -0.4, 0.6)
+    assert again.draw() == fractal.draw() and fractal.image == again.image
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_programs(seed: int) -> None:
+    program = LaneProgram(seed)
+    text = "import math\n\n\n" + program.text
+    args = arguments(seed, program.whole)
+    region = region_for(text, "f", args)
+    answer = emit_lanes(region)
+    if not isinstance(answer, Match):
+        return
+    after = apply_edits(region.source, answer.edits).decode()
+    large = [v * 10**15 for v in args[0]] if program.whole else [*args[0][:-1], math.nan]
+    short = arguments(seed + 1, program.whole, 3)
+    for given in (args, (large, *args[1:]), short, (*args[:3], 0), ([True] * 9, [1] * 9, 9, 4)):
+        assert_same(run(text, "f", given), run(after, "f", given))
+
+
+def test_most_random_programs_are_rewritten() -> None:
+    """Else the test above says nothing."""
+    found = 0
+    for seed in SEEDS:
+        program = LaneProgram(seed)
+        args = arguments(seed, program.whole)
+        answer = emit_lanes(region_for("import math\n" + program.text, "f", args))
+        found += isinstance(answer, Match)
+    assert found > len(SEEDS) // 3
+
+
+# ------------------------------------------------------------------ what is kept
+def test_integers_beyond_64_bits_are_left_to_python() -> None:
+    text = """\
+def grow(n):
+    steps = 0
+    while n % 1000 != 7 and steps < 200:
+        n = 5 * n + 1
+        steps += 1
+    return n
+
+
+def run(limit):
+    return_value = []
+    for i in range(limit):
+        return_value.append(grow(i))
+    return return_value
+"""
+    after, _ = rewritten(text, "run", (300,))
+    assert "OverflowError" in after
+    result = run(after, "run", (300,)).result
+    assert result == run(text, "run", (300,)).result and max(result) > 2**64
+
+
+def test_exception_comes_where_it_came() -> None:
+    text = """\
+def halve(x):
+    n = 0
+    while x > 1.0:
+        x = x / (x - 3.0)
+        n += 1
+        if n > 20:
+            break
+    return n
+
+
+def run(values, seen):
+    for x in values:
+        n = halve(x)
+        seen.append(n)
+    return seen
+"""
+    values = [1.5 + 0.01 * k for k in range(300)]
+    after, _ = rewritten(text, "run", (values, []))
+    broken = [*values[:40], 3.0, *values[40:]]
+    before, now = run(text, "run", (broken, [])), run(after, "run", (broken, []))
+    assert before.error is not None and len(before.args[1]) == 40
+    assert_same(before, now)
+
+
+def test_no_warning_where_python_is_silent() -> None:
+    text = """\
+def escape(x, c, most):
+    n = 0
+    while n < most:
+        x = x * x + c
+        n += 1
+    return x
+
+
+def run(values):
+    out = []
+    for v in values:
+        n = 0
+        x = v
+        while x < 1e300 and n < 9:
+            x = x * x * 1e30
+            n += 1
+        y = x * x - x * x
+        out.append(y)
+    return out
+"""
+    values = [float(k) for k in range(300)]
+    after, _ = rewritten(text, "run", (values,))
+    now = run(by_arrays(after), "run", (values,))
+    assert not now.warned
+    assert_same(run(text, "run", (values,)), now)
+
+
+def test_what_raises_in_a_function_counts_though_nobody_reads_it() -> None:
+    text = """\
+def settle(x, y):
+    n = 0
+    while x < 40.0:
+        x = x * 1.5 + 1.0
+        n += 1
+    unused = 1.0 / y
+    return n
+
+
+def run(xs, ys):
+    total = 0
+    for i in range(len(xs)):
+        total += settle(xs[i], ys[i])
+    return total
+"""
+    xs, ys = [0.1 * k for k in range(300)], [1.0] * 300
+    after, _ = rewritten(text, "run", (xs, ys))
+    zero = [*ys[:-1], 0.0]
+    assert run(after, "run", (xs, zero)).error == run(text, "run", (xs, zero)).error
+    assert run(after, "run", (xs, zero)).error is not None
+
+
+def test_types_of_array_elements_are_kept() -> None:
+    text = """\
+def run(values):
+    out = []
+    for i in range(len(values)):
+        x = values[i]
+        while x < 100.0:
+            x = x * 1.7
+        out.append(x)
+    return out
+"""
+    args = (1.0 + np.random.default_rng(2).random(300),)
+    after, _ = rewritten(text, "run", args)
+    result = run(by_arrays(after), "run", args).result
+    assert {type(v) for v in result} == {np.float64}
+    assert_same(run(text, "run", args), run(after, "run", args))
+
+
+def test_complex_products_are_those_of_python() -> None:
+    """A sum of products that NumPy's own complex arrays round once may end elsewhere."""
+    after, match = rewritten(COMPLEX, "mandelbrot", (20, 25, 30))
+    assert match.exactness is Exactness.BITS and match.safe
+    assert "hypot" in after and "complex128" not in after
+
+
+def test_last_digits_that_decide_are_said() -> None:
+    text = """\
+import math
+
+
+def run(values):
+    out = []
+    for v in values:
+        n = 0
+        while v > 0.01:
+            v = 1.0 - math.exp(-v)
+            n += 1
+        out.append(n)
+    return out
+"""
+    _, match = rewritten(text, "run", ([0.001 * k for k in range(300)],))
+    assert match.exactness is Exactness.LAST_DIGIT
+    assert any(c.basis is Basis.ASSUMED for c in match.ledger)
+
+
+def test_statements_for_the_computation_alone_go() -> None:
+    text = """\
+def escape(x, y):
+    n = 0
+    while x * x + y * y < 4.0 and n < 20:
+        x, y = x * x - y * y - 0.4, 2.0 * x * y + 0.6
+        n += 1
+    return n
+
+
+def draw(h, w):
+    total = 0
+    seen = 0.0
+    for i in range(h):
+        y = 0.1 * i  # the row's height
+        for j in range(w):
+            x = 0.1 * j
+            u = 0.2 * j
+            total += escape(x, y)
+            seen = u
+    return total, seen
+"""
+    after, _ = rewritten(text, "draw", (20, 15))
+    loop = after[after.index("is not None:") : after.index("else:\n        for i")]
+    assert "x = 0.1" not in loop and "y = 0.1" not in loop and "u = 0.2 * j" in loop
+    assert after.count("# the row's height") >= 1
+    assert_same(run(text, "draw", (20, 15)), run(by_arrays(after), "draw", (20, 15)))
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("x = x + got", "needs the x of the one before"),
+        ("values[i] = 0.5 * got", "values changes in the loop"),
+        ("if got > 3:\n            break", "may end before its last iteration"),
+    ],
+)
+def test_refusals(body: str, reason: str) -> None:
+    text = f"""\
+def count(v, x):
+    n = 0
+    while v < 9.0 and n < 30:
+        v = v * 1.5 + x
+        n += 1
+    return n
+
+
+def run(values, x):
+    total = 0
+    for i in range(len(values)):
+        got = count(values[i], x)
+        total += got
+        {body}
+    return total
+"""
+    assert reason in refusal(text, "run", ([0.01 * k for k in range(300)], 0.5))
+
+
+def test_lists_that_are_one() -> None:
+    text = """\
+def run(values, out):
+    for i in range(len(values)):
+        v = values[i]
+        n = 0.0
+        while v < 9.0:
+            v = v * 1.5 + 1.0
+            n += 1.0
+        out[i] = n
+    return out
+"""
+    values = [0.01 * k for k in range(300)]
+    after, _ = rewritten(text, "run", (values, [0.0] * 300))
+    shared = list(values)
+    twice = (shared, shared)
+    assert_same(run(text, "run", twice), run(after, "run", twice))
+    arrays = (np.array(values), np.zeros(300))
+    after, _ = rewritten(text, "run", arrays)
+    base = np.arange(400.0)
+    overlap = (base[:300], base[50:350])
+    assert_same(run(text, "run", overlap), run(after, "run", overlap))
+
+
+def test_ranges_of_integers() -> None:
+    bounds = Bounds({"k": (0, 9), "n": (-5, 5)}, 31)
+    k, n = Var(PY_INT, 1, "k"), Var(PY_INT, 1, "n")
+    seven = Const(PY_INT, 1, 7)
+    assert bounds.of(Binary(PY_INT, 1, "*", k, n)) == (-45, 45)
+    assert bounds.of(Binary(PY_INT, 1, "%", k, seven)) == (0, 6)
+    assert bounds.of(Binary(PY_INT, 1, "//", n, seven)) == (-1, 0)
+    assert bounds.of(Binary(PY_INT, 1, "-", k, n)) == (-5, 14)

@@ -1,0 +1,186 @@
+"""Sweeps along lines of elements that need none of each other: tables, triangles, Gauss-Seidel.
+
+Every case is compared bit for bit on the observed arguments and on empty, tiny, strided, shared and
+special ones; the expected line shows that waves were taken, not some other form.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from numpy_cases import Case, Cases, check, reason
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+HEAD = "import numpy as np\n\n\n"
+N = 80
+rng = np.random.default_rng(6)
+S, T = rng.integers(0, 4, N), rng.integers(0, 4, N + 3)
+X, Y = rng.random(N), rng.random(N + 3)
+GRID, SOURCE = rng.random((N, N + 5)), rng.random((N, N + 5))
+SIZES = (0, 1, 2, 3, 4, 7)
+
+CASES = Cases()
+CASES.add(
+    "d[at:end:m] = np.minimum(",
+    HEAD
+    + """\
+def k(a, b):
+    n, m = len(a), len(b)
+    d = np.zeros((n + 1, m + 1), dtype=np.int64)
+    d[:, 0] = np.arange(n + 1)
+    d[0] = np.arange(m + 1)
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            cost = 0 if a[i - 1] == b[j - 1] else 1
+            d[i, j] = min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + cost)
+    return d
+""",
+    (S, T),
+    [(S[:n], T[:m]) for n in SIZES for m in (0, 1, 5)],
+)
+CASES.add(
+    "least = np.where(above_left < least, above_left, least)",
+    HEAD
+    + """\
+def k(s, t):
+    D = np.full((len(s) + 1, len(t) + 1), np.inf)
+    D[0, 0] = 0.0
+    for i in range(1, len(s) + 1):
+        for j in range(1, len(t) + 1):
+            D[i, j] = abs(s[i - 1] - t[j - 1]) + min(D[i - 1, j], D[i, j - 1], D[i - 1, j - 1])
+    return D
+""",
+    (X, Y),
+    [(X[:n], Y[:m]) for n in SIZES for m in (0, 1, 5)] + [(X[::2], Y[::-1])],
+)
+CASES.add(
+    "for diagonal in range(",
+    """\
+def k(grid):
+    rows, columns = grid.shape
+    for r in range(1, rows):
+        for c in range(1, columns):
+            if grid[r - 1, c] < grid[r, c - 1]:
+                grid[r, c] += grid[r - 1, c]
+            else:
+                grid[r, c] += grid[r, c - 1]
+""",
+    (GRID,),
+    [(GRID[:n, :m].copy(),) for n in SIZES for m in SIZES] + [(GRID[:, ::2],), (GRID.T,)],
+)
+CASES.add(
+    "for wave in range(",
+    """\
+def k(u, f, sweeps):
+    n, m = u.shape
+    for s in range(sweeps):
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                around = u[i - 1, j + 1] + u[i + 1, j - 1] + u[i, j - 1] + u[i, j + 1]
+                u[i, j] = 0.25 * (around - f[i, j])
+    return u
+""",
+    (GRID, SOURCE, 2),
+    [(GRID[:n, :m].copy(), SOURCE[:n, :m].copy(), 2) for n in SIZES for m in SIZES]
+    + [(GRID, GRID, 2), (GRID, GRID[::-1], 1), (GRID, SOURCE[:, ::-1], 1)],
+)
+CASES.add(
+    "best = np.maximum(best, (t_window + t_window_2).max(axis=1))",
+    HEAD
+    + """\
+def k(seq):
+    n = len(seq)
+    t = np.zeros((n, n), dtype=np.int64)
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            best = max(t[i, j - 1], t[i + 1, j])
+            if i < j - 1:
+                best = max(best, t[i + 1, j - 1] + (1 if seq[i] + seq[j] == 3 else 0))
+            for k in range(i + 1, j):
+                best = max(best, t[i, k] + t[k + 1, j])
+            t[i, j] = best
+    return t
+""",
+    (S,),
+    [(S[:n],) for n in SIZES] + [(S[::-2],), (T,)],
+)
+CASES.add(
+    "np.minimum(t_flat[at - columns",
+    """\
+def k(t, rows, columns):
+    for i in range(1, rows):
+        for j in range(i, columns):
+            t[i, j] = 1 + min(t[i - 1, j], t[i, j - 1])
+""",
+    (rng.integers(0, 9, (N, N + 2)), N, N + 2),
+    [(rng.integers(0, 9, (n, m)), n, m) for n in SIZES for m in SIZES]
+    + [(rng.integers(0, 9, (9, 9)), n, m) for n in (5, 9, 10) for m in (0, 4, 9, 11)],
+)
+
+
+@pytest.mark.parametrize("line", CASES)
+def test_waves(line: str) -> None:
+    after = check(CASES[line])
+    wanted = line.replace("d[at", "d_flat[at")
+    assert wanted in after, after
+
+
+def test_a_table_of_lists() -> None:
+    text = """\
+def k(s, t):
+    D = [[1e300] * (len(t) + 1) for _ in range(len(s) + 1)]
+    D[0][0] = 0.0
+    for i in range(1, len(s) + 1):
+        for j in range(1, len(t) + 1):
+            cost = abs(s[i - 1] - t[j - 1])
+            D[i][j] = cost + min(D[i - 1][j], D[i][j - 1], D[i - 1][j - 1])
+    return D
+"""
+    x, y = X.tolist(), Y.tolist()
+    others = [(x[:n], y[:m]) for n in SIZES for m in (0, 1, 5)] + [([0, 1.5], y), (x, [True] * 9)]
+    assert "D_flat[at:end:" in check(Case(text, (x, y), others))
+
+
+READS = "an iteration of j reads an element of u that another iteration writes"
+NEEDS = "each iteration of j needs the last of the one before"
+REFUSED = {
+    "too far ahead": """\
+def k(u):
+    for i in range(1, len(u)):
+        for j in range(4, u.shape[1] - 4):
+            u[i, j] = u[i - 1, j + 4] + u[i, j - 1]
+""",
+    "a scalar is carried": """\
+def k(u):
+    last = 0.0
+    for i in range(1, len(u)):
+        for j in range(1, u.shape[1]):
+            u[i, j] = u[i - 1, j] + u[i, j - 1] + last
+            last = u[i, j]
+""",
+    "across its edge": """\
+def k(u):
+    for i in range(len(u)):
+        for j in range(u.shape[1]):
+            u[i, j] = u[i - 1, j] + u[i, j - 1]
+""",
+    "one element for all": """\
+def k(u):
+    for i in range(1, len(u)):
+        for j in range(1, u.shape[1]):
+            u[i, j] = u[i - 1, j] + u[i, j - 1] + u[2, 3]
+""",
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_no_waves(why: str) -> None:
+    assert (NEEDS if "scalar" in why else READS) in reason(REFUSED[why], GRID)
