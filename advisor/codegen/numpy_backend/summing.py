@@ -75,9 +75,11 @@ def check_start(session: Session, statement: Assign) -> None:
     """A sum with no terms is what it started with, Python's 0.0, where NumPy's is its own.
 
     The one raises ZeroDivisionError as a divisor, the other warns; and a caller may ask for the
-    type. So there must be terms, unless nobody can tell. Raises NotVectorisable.
+    type. So there must be terms, unless nobody can tell. What is added to is seen as NumPy's number
+    where a loop around this one entered it before, and is Python's in the first entry.
+    Raises NotVectorisable.
     """
-    joined = session.nest.joined.keys()
+    joined = session.nest.joined.keys() | _entering(session)
     sums = [part for part in walk(statement.value) if isinstance(part, Sum)]
     if statement.name not in joined or not sums:
         return
@@ -97,6 +99,12 @@ def check_start(session: Session, statement: Assign) -> None:
     ]
     if joined & session.nest.live_out or any(reads(e) & joined for e in divisors):
         raise NotVectorisable("a sum may have no terms", statement.line)
+
+
+def _entering(session: Session) -> set[str]:
+    """Scalars that have a value before the nest, and its last one after it."""
+    nest = session.nest
+    return nest.scalars.keys() & nest.privates.keys() & nest.live_out
 
 
 @dataclass(frozen=True)
