@@ -12,6 +12,7 @@ from .model import (
     Inconclusive,
     Mismatch,
     NotFaster,
+    OnlyTimed,
     Profile,
     Region,
     Stopped,
@@ -130,6 +131,8 @@ def _why_none(trials: list[Trial]) -> str:
         return "whether the rewrites make the whole script faster could not be told"
     if too_little or any(isinstance(verdict, NotFaster) for verdict in verdicts):
         return "the rewrites that were tried do not make the whole script faster"
+    if all(isinstance(trial.script_verdict, OnlyTimed) for trial in trials):
+        return "what was timed changes results on purpose"
     if any(isinstance(verdict, Mismatch) for verdict in verdicts):
         return "the rewrites that were tried change the result"
     return "none of the rewrites could be verified"

@@ -62,8 +62,7 @@ of a function that has most of it were then within 1.2 points."""
 LINE_SHARE = 0.2
 """Line timing may take so much of a bare run: a timed line takes three to five times as long."""
 LINE_LEAST = 0.1
-"""CPU seconds of line timing in any run: looking at the first entry of a loop may take 0.03 s, and
-is timed with it."""
+"""CPU seconds of line timing in any run: ten ticks of the clock that keeps the budget."""
 
 
 CLOSING = 0.3

@@ -29,7 +29,7 @@ COMPILED = frozenset(
         *("collatz_while", "edit_table", "escape_time", "histogram", "iir_filter", "monte_carlo"),
         *("matrix_product", "running_extremes", "gauss_seidel", "knapsack", "pair_forces"),
         *("shortest_paths", "mixing", "moving_median"),
-        *("early_answers", "marbles", "neighbour_lists"),
+        *("early_answers", "marbles", "neighbour_lists", "standardise", "two_products"),
     }
 )
 """Programs whose compiled rewrites are tried: those that have few others."""

@@ -24,7 +24,7 @@ from gpuadvise.api import (
 from gpuadvise.codegen import ast_tools as tools
 from gpuadvise.gpucode.basics import evidence
 from gpuadvise.gpucode.cupy_text import mistake, types_of
-from gpuadvise.gpucode.cupy_timing import intervals, launches, may_wait
+from gpuadvise.gpucode.cupy_timing import around, intervals, launches, never_waits
 
 CASES: tuple[Spots | Ignores, ...] = (
     Spots(
@@ -60,6 +60,59 @@ def measure(x, repeats):
         times.append(time.perf_counter() - start)
     return times
 """,
+    ),
+    Spots(
+        before="""\
+import time
+
+import cupy as cp
+
+
+def measure(size, repeats):
+    x = cp.ones(size)
+    begin = time.time()
+    for _ in range(repeats):
+        x = cp.sqrt(x) + 1.0
+    end = time.time()
+    return float(x.sum()), (end - begin) / repeats
+""",
+        line=11,
+        function="measure",
+        after="""\
+import time
+
+import cupy as cp
+
+
+def measure(size, repeats):
+    x = cp.ones(size)
+    cp.cuda.Device().synchronize()
+    begin = time.time()
+    for _ in range(repeats):
+        x = cp.sqrt(x) + 1.0
+    cp.cuda.Device().synchronize()
+    end = time.time()
+    return float(x.sum()), (end - begin) / repeats
+""",
+    ),
+    Ignores(
+        before="""\
+import time
+
+import cupy as cp
+
+
+def measure(size, repeats):
+    x = cp.ones(size)
+    begin = time.time()
+    for _ in range(repeats):
+        x = cp.sqrt(x) + 1.0
+    total = float(x.sum())
+    return total, (time.time() - begin) / repeats
+""",
+        because="the sum is fetched before the clock is read",
+        function="measure",
+        static=True,
     ),
     Ignores(
         before="""\
@@ -108,9 +161,9 @@ def unsynchronised_timing(region: Region) -> tuple[Mistake, ...] | None:
     """The loop reads the clock while the device is still at work."""
     types = types_of(region)
     found = []
-    for start, between, read in intervals(region):
+    for start, between, read in (*intervals(region), *around(region)):
         started = [node for part in between for node in launches(types, part)]
-        if not started or any(may_wait(types, part, set()) for part in between):
+        if not started or not all(never_waits(types, part) for part in between):
             continue
         what = "the clock is read before the device has done the work"
         remedy = "call cp.cuda.Device().synchronize() before it, or use cupyx.profiler.benchmark"

@@ -10,7 +10,7 @@ of the loops run as they were.
 from __future__ import annotations
 
 from gpuadvise.api import Ignores, Match, Refusal, Region, Rewrites, rule
-from gpuadvise.codegen.together import emit_together
+from gpuadvise.codegen.together import converts_once, emit_together
 
 CASES: tuple[Rewrites | Ignores, ...] = (
     Rewrites(
@@ -84,5 +84,5 @@ def scaled(a, b):
 
 @rule(needs={"numba"}, cases=CASES, several=True)
 def loops_together(region: Region) -> Match | Refusal | None:
-    """Outline all of the loops and compile them; not our business where one stands alone."""
-    return emit_together(region) if region.beside else None
+    """Outline all of the loops and compile them; not our business where they share no list."""
+    return emit_together(region) if converts_once(region) else None

@@ -51,7 +51,7 @@ def energy(x, y, n):
 """,
         inputs="args = (rng.random((40, 25)).tolist(), rng.random((40, 25)).tolist(), 40)",
         function="energy",
-        contains=("np.square", ".sum(axis=1)"),
+        contains=("**2).sum(axis=1)",),
     ),
     Rewrites(
         before="""\

@@ -11,7 +11,7 @@ and converted once, before the first loop.
 from __future__ import annotations
 
 from gpuadvise.api import Ignores, Match, Refusal, Region, Rewrites, rule
-from gpuadvise.codegen.together import emit_arrays_together
+from gpuadvise.codegen.together import converts_once, emit_arrays_together
 
 CASES: tuple[Rewrites | Ignores, ...] = (
     Rewrites(
@@ -85,5 +85,5 @@ def scaled(a, b):
 
 @rule(needs={"numpy"}, cases=CASES, several=True)
 def loops_to_numpy_together(region: Region) -> Match | Refusal | None:
-    """Write all of the loops as array statements; not our business where one stands alone."""
-    return emit_arrays_together(region) if region.beside else None
+    """Write all of the loops as array statements; not our business where they share no list."""
+    return emit_arrays_together(region) if converts_once(region) else None

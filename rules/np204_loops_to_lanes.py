@@ -10,7 +10,7 @@ Python would raise, or an integer might need more than 64 bits, the loop runs as
 from __future__ import annotations
 
 from gpuadvise.api import Ignores, Match, Refusal, Region, Rewrites, rule
-from gpuadvise.codegen.lanes import emit_lanes
+from gpuadvise.codegen.restated.as_lanes import emit_lanes_restated
 
 CASES: tuple[Rewrites | Ignores, ...] = (
     Rewrites(
@@ -85,6 +85,38 @@ def roots(values):
         function="roots",
         contains=('divide="raise"', "found.append(next(cube_roots))"),
     ),
+    Rewrites(
+        before="""\
+import math
+
+
+class Comet:
+    def __init__(self, e, q):
+        self.e = e
+        self.q = q
+
+
+def anomaly(mean, e):
+    E = mean if e < 0.8 else math.pi
+    for _ in range(100):
+        delta = (E - e * math.sin(E) - mean) / (1.0 - e * math.cos(E))
+        E -= delta
+        if abs(delta) < 1e-12:
+            break
+    return E
+
+
+def distances(comets, days):
+    for day in range(days):
+        for comet in comets:
+            E = anomaly(0.01 * day, comet.e)
+            if day == days - 1:
+                print(comet.q / (1.0 - comet.e) * (1.0 - comet.e * math.cos(E)))
+""",
+        inputs="args = ([Comet(e, 1.0 + e) for e in (0.9 * rng.random(20)).tolist()], 20)",
+        function="distances",
+        contains=("comets_e = [", "E = next(anomalys)"),
+    ),
     Ignores(
         before="""\
 def escape(c, limit):
@@ -155,10 +187,33 @@ def run(values, table):
         because="every call changes the table that the next one reads",
         reason="change on the way",
     ),
+    Ignores(
+        before="""\
+def halvings(x, trace):
+    n = 0
+    while x > 1.0:
+        x = 0.5 * x
+        trace.append(x)
+        n += 1
+    return n
+
+
+def run(values, trace):
+    total = 0
+    for x in values:
+        n = halvings(x, trace)
+        total += n
+    return total
+""",
+        inputs="args = ((9.0 * rng.random(300)).tolist(), [0.5])",
+        function="run",
+        because="the list has the steps of all calls, one call after the other",
+        reason="appends to",
+    ),
 )
 
 
 @rule(needs={"numpy"}, cases=CASES)
 def loops_to_lanes(region: Region) -> Match | Refusal | None:
     """Take what the iterations compute for themselves out of the loop."""
-    return emit_lanes(region)
+    return emit_lanes_restated(region)

@@ -10,7 +10,7 @@ other than ASCII characters keep the loop.
 from __future__ import annotations
 
 from gpuadvise.api import Ignores, Match, Refusal, Region, Rewrites, rule
-from gpuadvise.codegen.distinct_text import once_for_each
+from gpuadvise.codegen.distinct_named import once_for_each_named
 
 CASES: tuple[Rewrites | Ignores, ...] = (
     Rewrites(
@@ -63,6 +63,33 @@ def checksum(data, table):
 """,
         inputs="args = (bytes(rng.integers(0, 256, 500).tolist()), list(range(256)))",
         function="checksum",
+    ),
+    Rewrites(
+        before="""\
+from collections import defaultdict
+
+
+def spectrum(sequence, k):
+    counts = defaultdict(int)
+    for i in range(0, len(sequence) - k + 1):
+        counts[sequence[i : i + k]] += 1
+    return counts
+""",
+        inputs="args = ('GATTACAGGATCCA' * 40, 3)",
+        function="spectrum",
+        contains=("for part, times in _substrings(sequence, k):",),
+    ),
+    Ignores(
+        before="""\
+def places(sequence, k):
+    last = {}
+    for i in range(len(sequence) - k + 1):
+        last[sequence[i : i + k]] = i
+    return last
+""",
+        because="the position counts as well",
+        inputs="args = ('GATTACAGGATCCA' * 40, 3)",
+        function="places",
     ),
     Ignores(
         before="""\
@@ -117,4 +144,4 @@ def count_until(text, counts):
 @rule(needs={"numpy"}, cases=CASES)
 def distinct_elements(region: Region) -> Match | Refusal | None:
     """The hot loop counts characters, bytes or substrings."""
-    return once_for_each(region)
+    return once_for_each_named(region)

@@ -99,11 +99,13 @@ def small_batches(region: Region) -> tuple[Mistake, ...] | None:
         return None
     size = number.value
     assert isinstance(size, int)
+    trains = any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in ast.walk(loop))
+    other = "training takes fewer and other steps then" if trains else "rounded otherwise, maybe"
     return tuple(
         Mistake(
             line=loop.lineno,
             what=f"batches of {size} leave the GPU without work most of the time",
-            remedy="larger batches: training takes fewer and other steps then",
+            remedy=f"larger batches: {other}",
             evidence=(
                 f"median kernel {words.seconds(bound.median)}; the GPU worked "
                 f"{words.seconds(bound.busy)} of the {words.seconds(bound.host)} that the main "
@@ -125,7 +127,7 @@ def _timed(source: Source, number: ast.Constant, size: int) -> Match:
         "gain is one in samples per second",
         ledger=(
             Condition(
-                "training in larger batches is wanted", Basis.ASSUMED, f"line {number.lineno}"
+                "other results of larger batches are wanted", Basis.ASSUMED, f"line {number.lineno}"
             ),
         ),
         exactness=Exactness.LAST_DIGIT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -197,3 +198,13 @@ def test_read_rule_takes_a_module(package: Path) -> None:
     (package / "py900_a.py").write_text(GOOD)
     importlib.invalidate_caches()
     assert read_rule(importlib.import_module("sample_rules.py900_a")).code == "PY900"
+
+
+def test_without_docstrings() -> None:
+    """``PYTHONOPTIMIZE=2``: the program may need it, and the rules are told by their files."""
+    code = "from gpuadvise.registry import rules; print(len(rules()), rules()[0].summary)"
+    done = subprocess.run(
+        [sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split(" ", 1)[0] == str(len(rules())), done.stderr
+    assert done.stdout.split(" ", 1)[1].strip() == rules()[0].summary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from gpuadvise.errors import UsageProblem, UserError
 from gpuadvise.failures import failed_run, missing_imports
 from gpuadvise.model import Exited, Killed, RunResult, Target
-from gpuadvise.target import read_sources, resolve
+from gpuadvise.target import check_file, read_sources, resolve
 
 LOUD = "open('ran', 'w').close()\n"
 """A module that leaves a trace when it is run or imported."""
@@ -93,3 +94,19 @@ def test_why_a_run_failed(tmp_path: Path) -> None:
     assert "nowhere_at_all" in words(Exited(1))
     assert "SIGKILL" in words(Killed(9))
     assert "signal 77" in words(Killed(77))
+
+
+def test_what_is_no_file_to_read_again_and_again(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "circle.py").symlink_to("circle.py")
+    named = ["pipe.py", "circle.py", "x" * 300 + ".py", "nul\0.py"]
+    words = ["no regular file", "cannot be read", "cannot be read", "cannot be read"]
+    for name, why in zip(named, words, strict=True):
+        with pytest.raises(UsageProblem, match=why):
+            check_file(tmp_path / name)
+
+
+def test_a_name_like_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "-x.py").write_text("print(1)\n")
+    monkeypatch.chdir(tmp_path)
+    assert resolve(("-x.py", "-y"), None).command == ("./-x.py", "-y")

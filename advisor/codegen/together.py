@@ -14,6 +14,7 @@ from ..edits import apply_edits, composed
 from ..layout import reindent, replace_statement
 from ..loopnest.ir import For, Nest
 from ..loopnest.scope import dotted
+from ..loopnest.sharing import share_a_list
 from ..model import (
     Basis,
     Condition,
@@ -41,6 +42,11 @@ from .restated.draft import Draft
 def emit_together(region: Region) -> Match | Refusal:
     """All loops of ``region.beside`` as one compiled function."""
     return answer(_compiled, region, "a compiled form of several loops")
+
+
+def converts_once(region: Region) -> bool:
+    """Whether the loops share a list, which would be converted for each of them alone."""
+    return share_a_list([r.nest for r in region.beside if isinstance(r.nest, Nest)])
 
 
 def emit_arrays_together(region: Region) -> Match | Refusal:
@@ -78,7 +84,7 @@ class _OneLoop:
         first, last = block.index(beside[0].loop), block.index(beside[-1].loop)
         nodes = block[first : last + 1]
         moved = moved_up(region, nodes)
-        seen = _seen(beside, {id(statement) for statement in moved.statements})
+        seen = seen_by_all(beside, {id(statement) for statement in moved.statements})
         functions = {name: f for one in beside for name, f in one.functions.items()}
         draft = Draft.of(replace(region, observation=seen, functions=functions))
         self.name = draft.free("once")
@@ -121,7 +127,7 @@ def _lines(source: Source, nodes: list[ast.stmt], moved: Moved, name: str) -> li
 
 
 # ------------------------------------------------------------------- what was seen
-def _seen(regions: tuple[Region, ...], moved: set[int]) -> SiteObservation:
+def seen_by_all(regions: tuple[Region, ...], moved: set[int]) -> SiteObservation:
     """What was seen at the first loop, and at the later ones of names that none sets before.
 
     Elements of lists may have changed in between: ranges and types cover both. ``moved``: ``id``

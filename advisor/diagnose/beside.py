@@ -1,21 +1,21 @@
 """Loops that stand one after the other in a block, which one rewrite may take together.
 
-Loop by loop, lists that several of them work on would become arrays and lists again for each.
+Loop by loop, lists that several of them work on would become arrays and lists again for each, and a
+matrix that one of them makes for another would come back from a GPU in between.
 """
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from ..loopnest.ir import Nest
+from ..loopnest.sharing import hand_on_a_matrix, share_a_list
 from ..model import Region
 
 Loop = ast.For | ast.While
 MOST = 12
 """Loops taken together at most: what is compiled as one function takes long enough."""
-_CONVERTED = frozenset({"list", "bytearray"})
 _MAKES_OBJECTS = (
     *(ast.Dict, ast.DictComp, ast.Set, ast.SetComp, ast.GeneratorExp, ast.JoinedStr),
     *(ast.Lambda, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr),
@@ -25,7 +25,7 @@ _MAKES_OBJECTS = (
 def neighbours(
     regions: Iterable[Region], cold: Callable[[Region, Loop], Region | None]
 ) -> dict[Loop, tuple[Region, ...]]:
-    """Runs of at least two hot loops that share a list, by the first loop of each run.
+    """Runs of at least two hot loops that share a list, or hand on a matrix, by their first loop.
 
     ``cold``: the region of a loop that is not hot itself and stands behind a hot one of the run.
     """
@@ -34,7 +34,12 @@ def neighbours(
     blocks = [block for function in functions for block in _blocks(function)]
     runs = [run for block in blocks for run in _runs(block, hot, cold)]
     inner = {node for region in hot.values() for node in _inside(region)}
-    return {r[0].loop: r for r in runs if r[0].loop not in inner and _share_a_list(r)}
+    return {r[0].loop: r for r in runs if r[0].loop not in inner and _belong_together(r)}
+
+
+def _belong_together(run: tuple[Region, ...]) -> bool:
+    nests = [region.nest for region in run if isinstance(region.nest, Nest)]
+    return share_a_list(nests) or hand_on_a_matrix(nests)
 
 
 def _inside(region: Region) -> Iterator[ast.AST]:
@@ -90,15 +95,3 @@ def _sets_a_name(statement: ast.stmt) -> bool:
         case _:
             return False
     return not any(isinstance(node, _MAKES_OBJECTS) for node in ast.walk(value))
-
-
-def _share_a_list(run: tuple[Region, ...]) -> bool:
-    """Whether a list is converted for at least two of the loops, each for itself."""
-    used = Counter(
-        name
-        for region in run
-        if isinstance(region.nest, Nest)
-        for name, array in region.nest.arrays.items()
-        if array.container in _CONVERTED
-    )
-    return any(count > 1 for count in used.values())

@@ -46,12 +46,14 @@ def objection(region: Region) -> Refusal | None:
     whole = _results(region, _had_nan)
     if not every.all:
         return None
+    same = floats.lists | _sources(region)
     inside = set(ast.walk(region.loop))
     for node in region.source.nodes:
         if node in inside:
             continue
         told_apart = _asks_for_the_object(node, every.all) or _finds_nan(node, floats)
-        if told_apart or _compares_lists(node, whole.lists):
+        whole_lists = _compares_lists(node, whole.lists) or _compares_copies(node, floats, same)
+        if told_apart or whole_lists:
             what = ast.unparse(node)
             reason = f"{what} tells equal numbers apart, and the loop hands on those it was given"
             return Refusal(reason, getattr(node, "lineno", region.loop.lineno))
@@ -78,6 +80,22 @@ def _results(region: Region, wanted: Callable[[ValueInfo], bool]) -> _Held:
     outside = set(_through_calls(region, lists, numbers))
     numbers |= outside | set(_iterated(region.source.nodes, lists | outside))
     return _Held(frozenset(numbers), frozenset(lists | outside))
+
+
+def _sources(region: Region) -> frozenset[str]:
+    """Lists of floats that the loop was given: their names there, and where they are handed in."""
+    seen = region.observation.values if region.observation else {}
+    given = {n: i for n, i in seen.items() if i.kind in ("list", "tuple") and _may_be_float(i)}
+    found = set(map(_key, given))
+    owner = region.function
+    if owner is None:
+        return frozenset(found)
+    parameters = [a.arg for a in (*owner.args.posonlyargs, *owner.args.args)]
+    for node in region.source.nodes:
+        if isinstance(node, ast.Call) and _function(node) == owner.name:
+            pairs = zip(parameters, node.args, strict=False)
+            found.update(_holder(argument)[0] for name, argument in pairs if name in given)
+    return frozenset(found - {""})
 
 
 def _key(observed: str) -> str:
@@ -240,6 +258,32 @@ def _compares_lists(node: ast.AST, lists: Collection[str]) -> bool:
             sides = (_holder(side) for side in (left, other))
             return any(not depth and name in lists for name, depth in sides)
     return False
+
+
+def _compares_copies(node: ast.AST, held: _Held, same: Collection[str]) -> bool:
+    """``kept == values``: of the same objects NaN is equal, too, and of equal numbers it is not.
+
+    It need not have been seen: ``if new == old: break`` would never end on other data.
+    """
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[other]):
+            one, two = _copied(left), _copied(other)
+            return (one in held.lists and two in same) or (two in held.lists and one in same)
+    return False
+
+
+def _copied(side: ast.expr) -> str:
+    """The list whose objects this holds in their order; empty for all else."""
+    match side:
+        case ast.Subscript(value=value, slice=ast.Slice()):
+            return _copied(value)
+        case ast.Call(func=ast.Name(id="list" | "tuple"), args=[value]):
+            return _copied(value)
+        case ast.Call(func=ast.Attribute(value=value, attr="copy"), args=[]):
+            return _copied(value)
+        case ast.Name() | ast.Attribute():
+            return _holder(side)[0]
+    return ""
 
 
 def _is_number(node: ast.expr, held: _Held) -> bool:

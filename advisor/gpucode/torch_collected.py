@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from ..codegen import ast_tools as tools
 from ..codegen import list_uses
-from ..model import Basis, Condition, Edit, Match, Region, Source
+from ..model import Basis, Condition, Match, Region, Source
 from ..names import free_name
 from . import torch as values
 from . import torch_loops as loops
 from .basics import meaning
+from .torch_blocks import Block, edits
 from .torch_kinds import FUNCTIONS
 from .torch_text import own_function
 
@@ -177,38 +178,25 @@ def _trains(source: Source, loop: ast.AST) -> bool:
 def rewrite(region: Region, one: Collected) -> Match | None:
     """The loop that keeps its tensors, and copies a hundred of them at a time."""
     source, loop = region.source, region.loop
-    assert isinstance(loop, ast.For)
-    helper = free_name(source, "fetched_in_blocks")
-    waiting = free_name(source, "waiting")
-    fetch, value = free_name(source, "fetch"), free_name(source, "value")
-    below = tools.below_imports(source, "torch", HELPER.format(name=helper).splitlines())
-    if below is None or not tools.is_builtin(source, "len"):
+    if not tools.is_builtin(source, "len"):
         return None
-    unit = tools.indent_unit(source)
-    gap = [""] if region.function else ["", ""]
-    later = [name for name in one.methods if name != "detach"]
-    made = "".join(f".{name}()" for name in later)
-    detached = "detach" in one.methods or "tolist" in one.methods
-    before = [
-        f"{waiting} = []",
-        *gap,
-        f"def {fetch}({waiting}):",
-        f"{unit}{one.into}.extend({value}{made} for {value} in {waiting})",
-        f"{unit}{waiting}.clear()",
-        *gap,
-    ]
-    kept = f"({one.tensor})" if " " in one.tensor else one.tensor
-    kept += ".detach()" if detached else ""
-    first, last = source.span(loop.iter)
+    made = "".join(f".{name}()" for name in one.methods if name != "detach")
+    value, waiting = free_name(source, "value"), free_name(source, "waiting")
+    detached = ".detach()" if {"detach", "tolist"} & set(one.methods) else ""
+    block = Block(
+        helper="fetched_in_blocks",
+        text=HELPER,
+        kept=waiting,
+        handler="fetch",
+        body=((0, f"{one.into}.extend({value}{made} for {value} in {waiting})"),),
+        value=(f"({one.tensor})" if " " in one.tensor else one.tensor) + detached,
+    )
+    changes = edits(region, one.statement, block)
+    if changes is None:
+        return None
     place = f"lines {loop.lineno}-{loop.end_lineno}"
     return Match(
-        edits=(
-            below,
-            tools.insert_before(source, loop, before),
-            Edit(first, first, f"{helper}("),
-            Edit(last, last, f", {waiting}, {fetch})"),
-            tools.replace_lines(source, one.statement, [f"{waiting}.append({kept})"]),
-        ),
+        edits=changes,
         why="",
         change=f"tensors for {one.into} are copied to the host {BLOCK} at a time",
         ledger=(

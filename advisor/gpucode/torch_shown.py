@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..codegen import ast_tools as tools
-from ..model import Basis, Condition, Edit, Match, Refusal, Region, Source
+from ..model import Basis, Condition, Match, Refusal, Region, Source
 from ..names import free_name
 from . import torch as values
 from . import torch_fetch as fetched
 from . import torch_loops as loops
 from .quiet import loud
+from .torch_blocks import Block, edits
 from .torch_text import scope_of, uses
 
 BLOCK = 100
@@ -39,7 +40,7 @@ _RECORDING = (
 _NUMBERS = frozenset({"int", "float", "round", "abs", "len", "max", "min", "str", "bool"})
 _PLAIN = (
     *(ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.UnaryOp, ast.Compare),
-    *(ast.IfExp, ast.BoolOp, ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.expr_context),
+    *(ast.IfExp, ast.BoolOp, ast.Tuple),
 )
 
 
@@ -199,6 +200,11 @@ def _only_reads(source: Source, use: ast.Name) -> bool:
 
 
 def _call(reading: _Reading, node: ast.Call) -> Iterator[ast.expr]:
+    match node.func:
+        case ast.Attribute(value=ast.Constant(value=str()), attr="format"):
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                yield from _parts(reading, argument)
+            return
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     if name not in _NUMBERS or node.keywords or not tools.is_builtin(reading.source, name):
         yield node
@@ -288,41 +294,27 @@ def rewrite(region: Region, shown: Shown) -> Match | None:
     assert isinstance(loop, ast.For)
     if not all(tools.is_builtin(source, name) for name in ("enumerate", "print")):
         return None
-    helper = free_name(source, "in_blocks")
-    lines, show = free_name(source, "lines", shown.kept), free_name(source, "show", shown.kept)
-    below = tools.below_imports(source, "torch", HELPER.format(name=helper).splitlines())
-    if below is None:
+    kept, lines = ", ".join(shown.kept.values()), free_name(source, "lines", shown.kept)
+    block = Block(
+        helper="in_blocks",
+        text=HELPER,
+        kept=lines,
+        handler="show",
+        body=((0, f"for {', '.join(shown.kept)} in {lines}:"), (1, shown.text)),
+        value=f"({kept})" if len(shown.kept) > 1 else kept,
+    )
+    changes = edits(region, shown.statement, block, tuple(shown.kept))
+    if changes is None:
         return None
-    unit = tools.indent_unit(source)
-    names = ", ".join(shown.kept)
-    values_kept = ", ".join(shown.kept.values())
-    several = len(shown.kept) > 1
-    gap = [""] if region.function else ["", ""]
-    before = [
-        f"{lines} = []",
-        *gap,
-        f"def {show}({lines}):",
-        f"{unit}for {names} in {lines}:",
-        f"{unit}{unit}{shown.text}",
-        f"{unit}{lines}.clear()",
-        *gap,
-    ]
-    first, last = source.span(loop.iter)
-    kept = f"({values_kept})" if several else values_kept
     return Match(
-        edits=(
-            below,
-            tools.insert_before(source, loop, before),
-            Edit(first, first, f"{helper}("),
-            Edit(last, last, f", {lines}, {show})"),
-            tools.replace_lines(source, shown.statement, [f"{lines}.append({kept})"]),
-        ),
+        edits=changes,
         why="",
         change=f"what each line shows is kept on the device; {BLOCK} lines are printed at a time",
         ledger=_ledger(loop, shown),
         differences=(
             f"lines appear up to {BLOCK} steps later, and not at all if the process is killed",
             f"up to {BLOCK} steps' values stay in device memory",
+            "an error in a line itself, a division by zero, is raised with its block",
         ),
     )
 

@@ -79,12 +79,20 @@ class Recorder:
     """CPU seconds: waiting for other programs is no cost of looking."""
     forking: float = 0.0
     """CPU seconds spent on holding states: few and bounded, so no reason to look more rarely."""
+    looks: float = 0.0
+    """CPU seconds of the process in looks that have ended, forks included;"""
+    since: float | None = None
+    """when the present one began."""
     notes: list[str] = field(default_factory=list)
     sites: list[LoopSite | FunctionSite] = field(default_factory=list)
 
     def elapsed(self) -> float:
         """CPU seconds since the start."""
         return process_time() - self.started
+
+    def beside(self) -> float:
+        """CPU seconds so far that were no part of the program, with the look under way."""
+        return self.looks + (0.0 if self.since is None else process_time() - self.since)
 
     def affords(self, more: float) -> bool:
         """Whether a look of ``more`` CPU seconds keeps all looking to its share so far."""
@@ -178,6 +186,7 @@ class _Counted:
         """Look, and say after how many entries to look again."""
         begin, cpu = process_time(), thread_time()
         forking = self.recorder.forking
+        self.recorder.since = begin
         try:
             self.look(frame, entry)
         except Exception as error:  # in the user's program: our mistakes must not become its own
@@ -188,6 +197,7 @@ class _Counted:
             if frame.f_code.co_flags & 1 and sys.version_info < (3, 13):
                 frame.f_locals.clear()
             end = process_time()
+            self.recorder.looks, self.recorder.since = self.recorder.looks + end - begin, None
             cost = thread_time() - cpu - (self.recorder.forking - forking)
             self.recorder.cost += cost
         return self._stride(begin, end, cost, entry)

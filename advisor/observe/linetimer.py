@@ -56,14 +56,18 @@ class LineTimers:
         deadline: float | None,
         expire: Callable[[], None],
         expected: float | None = None,
+        beside: Callable[[], float] = float,
     ) -> None:
         """``budget``: CPU seconds of timing in all.
 
         ``deadline``: in ``time.monotonic`` seconds; then ``expire`` is called, once.
         ``expected``: CPU seconds the program takes by itself, where known; with 0.0 it is timed
-        without breaks, from the first line on.
+        without breaks, from the first line on. ``beside``: CPU seconds so far that were no part of
+        the program: a look at a list of a million numbers must not use up the budget before the
+        loop behind it has begun.
         """
         self.budget = budget
+        self.beside = beside
         self.slice = max(TICK, budget / SLICES)
         self.gap = FIRST_GAP if expected is None else expected / SLICES
         self.unbroken = self.gap < TICK
@@ -80,7 +84,7 @@ class LineTimers:
         """Seconds of lines that were under way when timing was switched off."""
         self.used = self.slice_used = 0.0
         self.resume_at = 0.0
-        self.last_cpu = 0.0
+        self.last_cpu = self.last_beside = 0.0
         self.idle_ticks = 0
         self.on = self.done = False
         self.started = self.running = False
@@ -119,7 +123,7 @@ class LineTimers:
         signal.siginterrupt(signal.SIGPROF, False)
         signal.setitimer(signal.ITIMER_PROF, TICK, TICK)
         self.running = True
-        self.last_cpu = time.process_time()
+        self.last_cpu, self.last_beside = time.process_time(), self.beside()
         if self.unbroken and self.profiler is not None:
             self._switch_on()
 
@@ -135,8 +139,9 @@ class LineTimers:
     def _tick(self, signum: int, frame: types.FrameType | None) -> None:
         if not self.running:
             return
-        now = time.process_time()
-        passed, self.last_cpu = now - self.last_cpu, now
+        now, beside = time.process_time(), self.beside()
+        passed = (now - self.last_cpu) - (beside - self.last_beside)
+        self.last_cpu, self.last_beside = now, beside
         if self.on:
             self._keep_budget(passed, now)
         elif not self.done and now >= self.resume_at and self._under_way(frame):

@@ -35,6 +35,8 @@ CACHES = {
 COMPILED = {"TORCHINDUCTOR_CACHE_DIR": "torchinductor", "TRITON_CACHE_DIR": "triton"}
 """What a first run compiles and a later one finds, as numba's caches: the variable, and the folder
 in the scratch copy."""
+KERNELS = ("CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
+"""Where CuPy and the driver keep theirs, for all programs of a user."""
 
 
 class Sandbox:
@@ -103,6 +105,8 @@ class Sandbox:
         for folder in (self.tmp, self.own, self._guard):
             folder.mkdir(mode=0o700)
         self._compiled = self.own / "compiled"
+        self.compiles_anew = False
+        """Whether a first run finds no kernels of other programs of the user's either."""
         self._log = self.own / "escapes"
         self._mirror = Mirror(self.root, self._folders, self._limits)
         self._elsewhere = Elsewhere(self.root / "outside")
@@ -199,6 +203,8 @@ class Sandbox:
                 merged[variable] = str(self.own / "caches" / usual)
         for variable, folder in COMPILED.items():
             merged.setdefault(variable, str(self._compiled / folder))
+        for variable in KERNELS if self.compiles_anew else ():
+            merged[variable] = str(self._compiled / variable.lower())
         # The guard points the rest of the search path at the copy, in every process.
         search = [str(self._guard), merged.get("PYTHONPATH", "")]
         merged["PYTHONPATH"] = os.pathsep.join(filter(None, search))

@@ -43,7 +43,8 @@ class Session:
         self.recorder = Recorder(user_files=frozenset(plan.user_files), expected=expected)
         started = time.monotonic() if plan.started is None else plan.started
         deadline = None if plan.limit is None else started + plan.limit
-        self.timers = LineTimers(plan.budget, deadline, self._expired, plan.expected)
+        beside = self.recorder.beside
+        self.timers = LineTimers(plan.budget, deadline, self._expired, plan.expected, beside)
         address = os.environ.pop(STATES, None)
         self.holders = (
             Holders(address, self.recorder.note, self.silence) if address is not None else None

@@ -29,6 +29,7 @@ from .code import diff_lines
 from .layout import Hanging, joined, labelled, paragraph
 
 LINE = re.compile(r"\blines? \d")
+ONE_LINE = re.compile(r"\blines (\d+)-\1\b")
 MAX_REFUSED = 6
 """Regions shown among the refused unless ``--verbose``."""
 
@@ -149,7 +150,7 @@ def ledger_view(ledger: Iterable[Condition]) -> RenderableType:
         label, remark = _basis(condition)
         given = f"given {condition.given}" if condition.given else ""
         known = (words.entries(condition), condition.evidence, given, remark)
-        evidence = "; ".join(part for part in known if part)
+        evidence = ONE_LINE.sub(r"line \1", "; ".join(part for part in known if part))
         rows.append(labelled(label, condition.text + (f" ({evidence})" if evidence else "")))
     if any(c.basis is Basis.OBSERVED and c.guarded for c in conditions):
         rows.append(paragraph(f"  {GUARDED}"))

@@ -253,8 +253,8 @@ def _corrected(value: Corrected) -> str:
     told = "; ".join(f"it told {was!r}, and tells {now!r} now" for was, now in value.told)
     took = f"{seconds(value.original)}, and {seconds(value.corrected)} with the change"
     return (
-        "a correction, not a gain: all output equal but for the script's own times"
-        f"{'; ' if told else ''}{told}; the whole script took {took}"
+        "a correction, not a gain: all output equal but for the script's own times "
+        f"({value.compared}){'; ' if told else ''}{told}; the whole script took {took}"
     )
 
 

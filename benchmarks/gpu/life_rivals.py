@@ -28,7 +28,7 @@ from numba.core.errors import NumbaPerformanceWarning
 
 import gpuadvise.targets
 from gpuadvise.cases import region_for
-from gpuadvise.codegen.cuda_backend import loops_on_gpu, plan
+from gpuadvise.codegen.cuda_backend import loops_on_gpu
 from gpuadvise.model import Match
 from gpuadvise.patch import apply_edits
 
@@ -36,7 +36,6 @@ Step = Callable[[], None]
 Rival = Callable[[np.ndarray], tuple[Step, Callable[[], np.ndarray]]]
 """From a board of zeros and ones: one step, and the board after the steps made."""
 
-MANY = plan.MANY
 SIZES = (100, 250, 500, 1000, 2000, 4000, 8000)
 SOURCE = r"""
 extern "C" __global__ void life(const unsigned char* a, unsigned char* b, int n) {
@@ -196,34 +195,27 @@ def by_cpu_threads(board: np.ndarray) -> tuple[Step, Callable[[], np.ndarray]]:
 
 
 @cache
-def written(strips: bool) -> ModuleType:
-    """``targets/life_naive.py`` as the tool rewrites it, but for the boards that it keeps.
-
-    ``strips``: as for boards with more cells than a card has threads.
-    """
+def written() -> ModuleType:
+    """``targets/life_naive.py`` as the tool rewrites it, but for the boards that it keeps."""
     text = (Path(gpuadvise.targets.__file__).parent / "life_naive.py").read_text()
     for kept in ("    history = [state]\n", "        history.append(state)\n"):
         text = text.replace(kept, "")
     text = text.replace("return history", "return state")
-    plan.MANY = 0 if strips else sys.maxsize
     board = (np.random.default_rng(0).random((9, 9)) < 0.3) + 0
     match = loops_on_gpu(region := region_for(text, "simulate", (board, 2000)))
     assert isinstance(match, Match), match
     folder = Path(tempfile.mkdtemp())
-    name = f"life_written_{int(strips)}"
-    (folder / f"{name}.py").write_bytes(apply_edits(region.source, match.edits))
+    (folder / "life_written.py").write_bytes(apply_edits(region.source, match.edits))
     sys.path.insert(0, str(folder))
-    return importlib.import_module(name)
+    return importlib.import_module("life_written")
 
 
 def by_tool(board: np.ndarray) -> tuple[Step, Callable[[], np.ndarray]]:
     """The kernel of the rewritten program, launched as it launches it: on int8 for 0 and 1."""
     boards = [cuda.to_device(board.astype(np.int8)) for _ in range(2)]
     rows, cols = board.shape
-    strips = board.size >= MANY
-    cells = 8 * (plan.STRIP if strips else 1)
-    grid = max(1, (cols + 31) // 32), max(1, (rows + cells - 1) // cells)
-    kernel = written(strips)._life_step_naive_kernel[grid, (32, 8)]
+    grid = max(1, (cols + 31) // 32), max(1, (rows + 7) // 8)
+    kernel = written()._life_step_naive_kernel[grid, (32, 8)]
 
     def step() -> None:
         kernel(boards[0], boards[1])
@@ -237,12 +229,12 @@ def loop_of_tool(board: np.ndarray) -> float:
 
     What further steps take beyond the first 1200: copies and recording are in both.
     """
-    run = written(board.size >= MANY)._simulate_on_gpu
+    run = written()._simulate_on_gpu  # of the steps and the board
     wide = board.astype(int)
 
     def seconds(steps: int) -> float:
         began = time.perf_counter()
-        run(wide, steps)
+        run(steps, wide)
         return time.perf_counter() - began
 
     seconds(1200)

@@ -104,6 +104,22 @@ def cupy_patterns() -> Iterator[Pattern]:
         what = f"a new array each step or the old one's memory, {size} elements"
         yield Pattern("CP305", what, scaled(x, True), scaled(x, False))
 
+    def stepped(start: cp.ndarray, swap: bool) -> Work:
+        def work() -> None:
+            u, new = start.copy(), cp.empty_like(start)
+            for _ in range(100):
+                if swap:
+                    cp.multiply(u, 0.99, out=new)
+                    u, new = new, u
+                else:
+                    u = cp.multiply(u, 0.99)
+
+        return work
+
+    for x, size in ((small, "10 000"), (cp.ones(20_000_000), "20 million")):
+        what = f"a new array each step or two that change places, {size} elements"
+        yield Pattern("CP305", what, stepped(x, False), stepped(x, True))
+
     def chain(y: cp.ndarray) -> cp.ndarray:
         return cp.sqrt(y * y + 1.0) * 0.5 + cp.abs(y) * 0.25 - cp.sin(y) * 0.1
 

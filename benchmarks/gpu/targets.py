@@ -32,8 +32,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     lines = [
-        "| program | bare s | in the patch | whole script | tried besides | advice only | output |",
-        "|---|---|---|---|---|---|---|",
+        "| program | bare s | in the patch | whole script | tried besides | advice only "
+        "| with a line | traced / bare | output |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)
     for program in sorted(FOLDER.glob("*.py")):
@@ -81,12 +82,15 @@ def cells(data: dict[str, Any]) -> list[str]:
     if winners and speedup:
         gain = f"{speedup['value']:.2f}x ({speedup['low']:.2f}-{speedup['high']:.2f})"
     advice = [f"{a['rule']}:{a['mistake']['line']}" for a in data["advice"]]
+    bare, gpu = data["profile"]["bare"]["wall"], data["gpu"]
     return [
-        f"{data['profile']['bare']['wall']:.2f}",
-        ", ".join(winners) or "-",
+        f"{bare:.2f}",
+        ", ".join(dict.fromkeys(winners)) or "-",
         gain,
-        ", ".join(others) or "-",
+        ", ".join(dict.fromkeys(others)) or "-",
         ", ".join(advice) or "-",
+        f"{gpu['coverage']:.2%}" if gpu else "-",
+        f"{gpu['traced'] / bare:.2f}" if gpu else "-",
     ]
 
 

@@ -12,6 +12,7 @@ from lane_programs import LaneProgram, arguments
 
 from gpuadvise.codegen.lanes import emit_lanes
 from gpuadvise.codegen.lanes.bounds import Bounds
+from gpuadvise.codegen.restated.as_lanes import emit_lanes_restated
 from gpuadvise.loopnest.ir import PY_INT, Binary, Const, Var
 from gpuadvise.model import Basis, Exactness, Match, Refusal
 from gpuadvise.patch import apply_edits
@@ -630,13 +631,17 @@ def draw(h, w):
         for j in range(w):
             x = 0.1 * j
             u = 0.2 * j
-            total += escape(x, y)
+            z = 1.0
+            total += escape(x * z, y)
             seen = u
+            z += 0.5
+            seen += z
     return total, seen
 """
     after, _ = rewritten(text, "draw", (20, 15))
     loop = after[after.index("is not None:") : after.index("else:\n        for i")]
     assert "x = 0.1" not in loop and "y = 0.1" not in loop and "u = 0.2 * j" in loop
+    assert "z = 1.0" in loop
     assert after.count("# the row's height") >= 1
     assert_same(run(text, "draw", (20, 15)), run(by_arrays(after), "draw", (20, 15)))
 
@@ -692,6 +697,63 @@ def run(values, out):
     base = np.arange(400.0)
     overlap = (base[:300], base[50:350])
     assert_same(run(text, "run", overlap), run(after, "run", overlap))
+
+
+STEPS = """\
+def steps(n):
+    k = 0
+    while n != 1:
+        if n % 2:
+            n = 3 * n + 1
+        else:
+            n = n // 2
+        k += 1
+    return k
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "        ways[n] = steps(n)\n",
+        "        k = steps(n)\n        if k > 100:\n            print('long', n, k)\n",
+    ],
+)
+def test_plainer_forms(body: str) -> None:
+    """A dictionary that is filled, and lines that are printed, by the loop that is left."""
+    text = f"{STEPS}def table(limit):\n    ways = {{}}\n    for n in range(1, limit):\n{body}"
+    text += "    return ways\n"
+    found = first_match(emit_lanes_restated, chain_for(text, "table", (300,)))
+    assert len(found) == 2 and isinstance(found[1], Match), found
+    assert found[1].restated is not None
+    after = apply_edits(found[0].source, found[1].edits).decode()
+    assert "next(all_steps)" in after
+    for limit in (300, 1, 30):
+        assert_same(run(text, "table", (limit,)), run(by_arrays(after), "table", (limit,)))
+
+
+def test_numbers_as_conditions() -> None:
+    """``b and mask`` of the integer 2 is no ``2 & mask``; ``or`` binds less than ``and``."""
+    text = """\
+def run(values, b, c):
+    out = []
+    for v in values:
+        n = 0
+        while (b or c) and (v < 9.0 or n < c) and n < 30:
+            v = v * 1.5 + 1.0
+            n += 1
+            if b and v > 6.0 and (n > 1 or c):
+                break
+        out.append(n)
+    return out
+"""
+    values = [0.01 * k for k in range(300)]
+    after, _ = rewritten(text, "run", (values, 2, 0))
+    for b, c in ((2, 0), (0, 4), (0, 0), (1, 3), (2, 40)):
+        args = (values, b, c)
+        assert_same(run(text, "run", args), run(by_arrays(after), "run", args))
 
 
 def test_ranges_of_integers() -> None:

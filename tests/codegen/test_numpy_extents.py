@@ -126,4 +126,4 @@ def k(a, r, q):
                 a[i, j] = a[i, j] - a[i, k] * r[k, j]
 """
     after = check(Case(text, (A, A + 1.0, X), [(A[:9], A.copy(), X)]))
-    assert "a[:, k + 1:] -= a[:, k, None] * r[k, k + 1:]" in after
+    assert "a_columns[k + 1:, :] -= a_columns[k] * r[k, k + 1:, None]" in after

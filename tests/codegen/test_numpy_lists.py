@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from harness import assert_same, region_for, run
 from numpy_cases import Cases, check
+
+from gpuadvise.codegen.numpy_backend import emit
+from gpuadvise.model import Match
+from gpuadvise.patch import apply_edits
 
 rng = np.random.default_rng(5)
 cases = Cases()
@@ -121,3 +126,28 @@ def k(a, b):
 @pytest.mark.parametrize("name", cases)
 def test_lists_stay_the_same(name):
     check(cases[name])
+
+
+def test_rows_that_are_tuples_pass_the_guard() -> None:
+    """A list of tuples is read as an array; the guard asked for lists, and the loop ran as it was.
+
+    The original is made to fail, so that the branch that runs shows itself.
+    """
+    text = """
+def k(points, out):
+    for i in range(len(points)):
+        out[i] = points[i][0] * points[i][1]
+    return out
+"""
+    points = [(0.5 * j, 1.0 + j) for j in range(300)]
+    region = region_for(text, "k", (points, [0.0] * 300))
+    match = emit(region)
+    assert isinstance(match, Match)
+    after = apply_edits(region.source, match.edits).decode()
+    broken = after.replace("out[i] = points[i][0] * points[i][1]", "raise AssertionError")
+    assert broken != after
+    for rows in (points, [list(row) for row in points]):
+        before = run(text, "k", (rows, [0.0] * 300))
+        assert_same(before, run(broken, "k", (rows, [0.0] * 300)))
+    mixed = [*points[:5], [1.0, 2.0]]
+    assert_same(run(text, "k", (mixed, [0.0] * 6)), run(after, "k", (mixed, [0.0] * 6)))

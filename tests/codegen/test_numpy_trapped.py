@@ -43,6 +43,10 @@ PROGRAMS = {
         "            xs[i] = xs[i] * 0.5 + out[i] ** 2\n            out[i] = xs[i]",
         "[0.5] * 300",
     ),
+    "a count that goes on": Program(
+        "n = 3\n    for i in range(len(xs)):\n        t = math.sqrt(xs[i] * xs[i] - 0.25)\n"
+        "        if t < 1.0:\n            n += 1\n            out[i] = t\n    return n"
+    ),
     "between others": Program(
         "for i in range(len(xs)):\n        s = 0.0\n        for j in range(len(xs)):\n"
         "            if i != j:\n                s += math.sqrt(abs(xs[i] - xs[j]) * xs[j])\n"
@@ -94,12 +98,6 @@ def test_raises_where_the_loop_does(name: str, tmp_path: Path) -> None:
             "for i in range(len(xs)):\n        if xs[i] > 0.75:\n"
             "            out[i] = math.sqrt(xs[i] * xs[i] - 0.5)",
             "[0.0] * 300",
-        ),
-        # the sum goes on from where the exception left it
-        (
-            "s = out[0]\n    for i in range(len(xs)):\n"
-            "        s += math.sqrt(xs[i] * xs[i] - 0.25)\n    out[0] = s",
-            "[0.0]",
         ),
     ],
 )

@@ -15,7 +15,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from harness import region_for
 from numpy_cases import Case, Cases, check, reason
+
+from gpuadvise.codegen.numpy_backend import emit
+from gpuadvise.model import Match
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -124,13 +128,68 @@ def k(t, rows, columns):
     [(rng.integers(0, 9, (n, m)), n, m) for n in SIZES for m in SIZES]
     + [(rng.integers(0, 9, (9, 9)), n, m) for n in (5, 9, 10) for m in (0, 4, 9, 11)],
 )
+CASES.add(
+    "best = np.minimum(1000000, cost_2.min(axis=1))",
+    HEAD
+    + """\
+def k(p):
+    n = len(p) - 1
+    m = np.zeros((n, n), dtype=np.int64)
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            best = 1000000
+            for k in range(i, j):
+                cost = m[i, k] + m[k + 1, j] + p[i] * p[k + 1] * p[j + 1]
+                if cost < best:
+                    best = cost
+            m[i, j] = best
+    return m
+""",
+    (S + 1,),
+    [(S[:n] + 1,) for n in SIZES[1:]] + [(S[::-2] - 1,)],
+)
+CASES.add(
+    "d[1:, 0] = np.arange(1, n + 1)",
+    HEAD
+    + """\
+def k(a, b):
+    n, m = len(a), len(b)
+    d = np.zeros((n + 1, m + 1), dtype=np.int64)
+    for i in range(1, n + 1):
+        d[i, 0] = i
+        for j in range(1, m + 1):
+            if a[i - 1] == b[j - 1]:
+                d[i, j] = d[i - 1, j - 1]
+            else:
+                d[i, j] = 1 + min(d[i - 1, j], d[i, j - 1])
+    return d
+""",
+    (S, T),
+    [(S[:n], T[:m]) for n in SIZES for m in (0, 1, 5)],
+)
+CASES.add(
+    "u[n - 1] = u[n - 2]",
+    """\
+def k(u, f, sweeps):
+    n, m = u.shape
+    for s in range(sweeps):
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - f[i, j])
+        for j in range(m):
+            u[0, j] = u[1, j]
+            u[n - 1, j] = u[n - 2, j]
+""",
+    (GRID, SOURCE, 2),
+    [(GRID[:n, :m].copy(), SOURCE[:n, :m].copy(), 2) for n in SIZES[1:] for m in SIZES],
+)
 
 
 @pytest.mark.parametrize("line", CASES)
 def test_waves(line: str) -> None:
     after = check(CASES[line])
-    wanted = line.replace("d[at", "d_flat[at")
-    assert wanted in after, after
+    assert line.replace("d[at", "d_flat[at") in after, after
+    assert "# elements of one " in after
 
 
 def test_a_table_of_lists() -> None:
@@ -147,6 +206,79 @@ def k(s, t):
     x, y = X.tolist(), Y.tolist()
     others = [(x[:n], y[:m]) for n in SIZES for m in (0, 1, 5)] + [([0, 1.5], y), (x, [True] * 9)]
     assert "D_flat[at:end:" in check(Case(text, (x, y), others))
+
+
+DISTANCE = """\
+def k(a, b):
+    d = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            cost = 0 if a[i - 1] == b[j - 1] else 1
+            d[i][j] = min(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + cost)
+    return d
+"""
+LETTERS = "".join("ACGT"[i] for i in S), "".join("ACGT"[i] for i in T)
+
+
+def test_a_table_of_integers_grows_step_by_step() -> None:
+    """By one in each step: no element leaves 64 bits."""
+    x, y = LETTERS
+    others = [(x[:n], y[:m]) for n in SIZES for m in (0, 1, 5)] + [("äöü", y), ([1, 2], [2, 2**70])]
+    after = check(Case(DISTANCE, LETTERS, others))
+    assert "d_flat[at:end:" in after
+
+
+@pytest.mark.parametrize("value", ["d[i - 1][j] + d[i][j - 1]", "d[i - 1][j] * 2 + d[i][j - 1]"])
+def test_a_table_that_doubles_may_leave_64_bits(value: str) -> None:
+    text = DISTANCE.replace("min(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + cost)", value)
+    assert reason(text, *LETTERS) == "an integer may not fit into 64 bits"
+
+
+def test_the_size_of_a_step_is_asked_for() -> None:
+    text = DISTANCE.replace("(a, b)", "(a, b, step)").replace("+ cost)", "+ cost + step)")
+    others = [(*LETTERS, step) for step in (0, -1, 2**20, 2**40, 2**63, 2**70, 1.5)]
+    assert "d_flat[at:end:" in check(Case(text, (*LETTERS, 1), others))
+
+
+def test_what_a_fold_computes_is_not_lost() -> None:
+    """``cost`` of the last ``m`` is read behind the inner loop."""
+    text = """\
+def k(t):
+    for i in range(len(t) - 1, -1, -1):
+        for j in range(i + 2, len(t)):
+            best = cost = 0
+            for m in range(i + 1, j):
+                cost = t[i, m] + t[m + 1, j]
+                best = max(best, cost)
+            t[i, j] = best + cost
+"""
+    assert "cost" in reason(text, rng.integers(0, 9, (40, 40)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_sweeps(seed: int) -> None:
+    """Neighbours on all sides, ahead and behind; rectangles and triangles."""
+    choose = np.random.default_rng(seed)
+    terms = []
+    for _ in range(4):
+        down, on = choose.integers(-2, 3), choose.integers(-2, 3)
+        terms.append(f"u[i + {down}, j + {on}]")
+    low = choose.choice(["2", "i"])
+    text = f"""\
+def k(u, f):
+    n, m = u.shape
+    for i in range(2, n - 2):
+        for j in range({low}, m - 2):
+            if f[i, j] > 0.5:
+                u[i, j] = 0.5 * {terms[0]} - 0.25 * ({terms[1]} + {terms[2]})
+            else:
+                u[i, j] = 0.5 * {terms[3]} + f[i, j]
+"""
+    sizes = [(n, m) for n in (0, 1, 4, 5, 6, 9) for m in (0, 4, 5, 8)]
+    others = [(GRID[:n, :m].copy(), SOURCE[:n, :m].copy()) for n, m in sizes]
+    region = region_for(text, "k", (GRID, SOURCE))
+    if isinstance(emit(region), Match):
+        check(Case(text, (GRID, SOURCE), others))
 
 
 READS = "an iteration of j reads an element of u that another iteration writes"

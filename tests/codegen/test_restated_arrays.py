@@ -131,6 +131,37 @@ def larger(xs, ys):
         others=("([1.0] * 80, [])", "([1.0] * 80, None)"),
         contains=("np.empty(min(len(xs), len(ys)), dtype=bool)",),
     ),
+    "either": Case(
+        """\
+def either(xs):
+    signs, sizes = [], []
+    for x in xs:
+        if x > 0.5:
+            signs.append(1)
+            sizes.append(x)
+        elif x > 0.0:
+            sizes.append(x + x)
+            signs.append(2)
+        else:
+            signs.append(-1)
+            sizes.append(-x)
+    return signs, sizes
+""",
+        contains=("signs_new = np.empty(len(xs), dtype=int)", "sizes.extend(sizes_new.tolist())"),
+    ),
+    "spread": Case(
+        """\
+def spread(xs, n):
+    found = []
+    for i in range(len(xs) - n):
+        found.append(max(xs[i : i + n]) - min(xs[i : i + n]))
+    return found
+""",
+        seen="([k * 7919 % 101 - 50 for k in range(300)]",
+        more=", 4",
+        others=("([2**70] * 9, 4)", "([-(2**62), 2**62] * 9, 4)", "([1.5] * 9, 4)", "([], 4)"),
+        contains=("max(xs) <= ",),
+    ),
     "extended": Case(
         """\
 def extended(xs, step, found):
@@ -211,6 +242,11 @@ def test_runs_as_the_original(name: str, tmp_path: Path) -> None:
         ("last = last + 0.5 * (x - last)\n        found.append(last)", "the one before"),
         ("if x > 1.0:\n            found.append(x)", None),
         ("found.append(x)\n        found.append(-x)", None),
+        (
+            "if x > 1.0:\n            found.append(x)\n"
+            "        if x <= 1.0:\n            found.append(-x)",
+            None,
+        ),
         ("found.append(x + len(found))", None),
         ("found.append(x)\n        if x > 7.0:\n            break", None),
         ("found.append(x if x > 0.0 else 'none')", None),

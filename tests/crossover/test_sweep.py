@@ -39,7 +39,7 @@ from gpuadvise.model import (
 from gpuadvise.model import (
     Condition as Ledger,
 )
-from gpuadvise.observe.sandbox import Sandbox
+from gpuadvise.observe.sandbox import KERNELS, Sandbox
 
 PROGRAM = """\
 import os
@@ -356,3 +356,24 @@ def test_curves_that_hardly_cross_are_said_to(sweep: Callable[..., Sweep]) -> No
     assert "differ by less than their runs do" in words and "original and NumPy" in words
     sharp = {n: noisy(rng, 0.01 * n, 1.0) for n in (50, 90, 110, 200)}
     assert not list(flat_words(result(made, curves=Curves(sharp))))
+
+
+def test_a_first_run_finds_no_kernels_of_other_programs(
+    sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What CuPy keeps in the user's home would make first runs of its version later ones."""
+    for variable in KERNELS:
+        monkeypatch.setenv(variable, "/tmp/of-the-user")
+    makes = """\
+    cache = os.environ["CUPY_CACHE_DIR"]
+    took(0.1 if os.path.exists(os.path.join(cache, "kernel")) else 0.9)
+    os.makedirs(cache, exist_ok=True)
+    open(os.path.join(cache, "kernel"), "w").close()
+    compiled = "cupy"
+"""
+    made = sweep((Kind.CUPY, makes))
+    made.at([20, 30])
+    points = [made.curves.rows[n][Kind.CUPY] for n in (20, 30)]
+    assert all(seconds > 0.8 for point in points for seconds in point.first)
+    assert all(seconds < 0.3 for point in points for seconds in point.later)
+    assert all(point.later for point in points)

@@ -80,8 +80,29 @@ def test_what_does_not_matter(later: str) -> None:
     assert found(KEEP.format(after="", later=later), "keep", FLOATS) is None
 
 
-def test_whole_lists_compared_matter_where_nan_was_seen() -> None:
-    text = KEEP.format(after="print(out == xs)", later="")
+@pytest.mark.parametrize(
+    ("after", "later"),
+    [
+        ("print(out == xs)", ""),
+        ("print(xs[:] != out.copy())", ""),
+        ("", "print(kept == data)"),
+        ("", "again = keep(data, 0.5)\n    print(kept == again)"),
+        ("", "print(list(data[1:]) == kept[1:])"),
+    ],
+)
+def test_whole_lists_of_the_same_objects_matter_even_where_no_nan_was_seen(
+    after: str, later: str
+) -> None:
+    text = KEEP.replace("keep([1.0, 2.0], 0.5)", "keep(data, 0.5)")
+    text = text.replace("    kept = keep", "    data = [1.0, 2.0]\n    kept = keep")
+    refusal = found(text.format(after=after, later=later), "keep", FLOATS)
+    assert refusal is not None and "tells equal numbers apart" in refusal.reason
+    whole = (list(range(50)), 3)
+    assert found(text.format(after=after, later=later), "keep", whole) is None
+
+
+def test_other_lists_compared_matter_where_nan_was_seen() -> None:
+    text = KEEP.format(after="print(out == sorted(xs))", later="")
     assert found(text, "keep", FLOATS) is None
     assert found(text, "keep", WITH_NAN) is not None
 

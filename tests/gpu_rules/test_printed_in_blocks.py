@@ -43,12 +43,12 @@ def run(n):
 """,
     "changed in place": """\
 def run(n):
-    x, scale = torch.ones(n, device="cuda"), 2
+    x, kept, lines = torch.ones(n, device="cuda"), 2, 3
     for step in range(120):
-        print(step, scale, x.tolist(), x, end=";")
+        print(step, f"{kept}	{lines}", x.tolist(), x, end=";")
         x.mul_(1.5)
-        scale = scale + 1
-    return scale
+        kept = kept + 1
+    return kept
 """,
     "a result in the loop": """\
 def largest(x, epochs):
@@ -62,6 +62,13 @@ def largest(x, epochs):
 
 def run(n):
     print(largest(torch.ones(n, device="cuda"), n * 40))
+""",
+    "older ways to format": """\
+def run(n):
+    x = torch.ones(n, device="cuda")
+    for i, k in enumerate(range(7, 127)):
+        x = x * 1.01
+        print("%3d %.5f" % (i, x.sum().item()), "{:.3f} of {}".format(float(x.max()), k))
 """,
     "at module level": """\
 x = torch.ones(4, device="cuda")

@@ -498,6 +498,25 @@ def test_code_that_is_not_timed_uses_up_no_budget(tmp_path: Path) -> None:
     assert {time.line for time in result.lines} <= {4, 5, 6, 7, 8}
 
 
+def test_looks_use_up_no_budget(tmp_path: Path) -> None:
+    """The rows are described at the loops' entries, which takes longer than the budget lasts."""
+    path = write(
+        tmp_path,
+        """\
+        def centred(rows):
+            total = 0.0
+            for row in rows:
+                for x in row:
+                    total += x
+            return total
+        rows = [[0.5 * j for j in range(1500)] for i in range(1500)]
+        centred(rows)
+        """,
+    )
+    result = observe(path, functions=[(path, "centred")], budget=0.05, expected=0.4)
+    assert sum(time.hits or 0 for time in result.lines if time.line == 5) > 100
+
+
 def test_only_the_loops_of_top_level_code_are_timed(tmp_path: Path) -> None:
     path = write(
         tmp_path,

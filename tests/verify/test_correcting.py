@@ -96,3 +96,5 @@ def test_what_changes_results_on_purpose_is_timed_and_never_offered(world):
     verdict = script_verdicts(chosen)["larger"]
     assert isinstance(verdict, OnlyTimed)
     assert "never offered" in words.verdict(verdict)
+    profile = SimpleNamespace(bare=SimpleNamespace(end=Exited(0)))
+    assert "changes results on purpose" in conclusion(profile, ((),), chosen, Deadline(None))

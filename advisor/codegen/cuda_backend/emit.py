@@ -342,9 +342,6 @@ class CudaEmission(Emission):
         where = f"of {function.name}()" if function else "of this script"
         indices = [axis.index for axis in launch.axes]
         listed = f"({', '.join(indices)})" if len(indices) > 1 else indices[0]
-        if launch.strip > 1:
-            row, column = indices
-            return f"One thread for each {column} and {launch.strip} of {row} in the loops {where}."
         return f"One thread for each {listed} of the loops {where}."
 
     def _launcher(self, name: str, kernels: list[Kernel], names: Names) -> Launcher:

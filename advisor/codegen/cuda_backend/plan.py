@@ -15,31 +15,19 @@ from ...loopnest.dependence import Parallel, analyse
 from ...loopnest.fold import loads, reads
 from ...loopnest.ir import (
     Assign,
-    Call,
-    Const,
     Expr,
     For,
-    If,
     Nest,
     Stmt,
     Store,
-    UserCall,
-    While,
     expressions,
     statements,
-    walk,
 )
 from ...loopnest.ranges import Observed, ranges_of
 from ...loopnest.text import STRINGS
 from ..nb_values import Unsupported
 
 MOST_AXES = 3
-MANY = 2**20
-"""Cells: four times as many as threads fit a large card at once."""
-STRIP = 4
-"""Cells of a column that one thread does then."""
-_SHORT = 27
-"""Trips of loops inside, three times three times three."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +54,7 @@ class Launch:
     unrolled: frozenset[ast.stmt]
     """The ``for`` statements whose indices come from the grid."""
     body: tuple[Stmt, ...]
-    """What one thread does, for each of ``strip`` neighbours along the slowest axis."""
-    strip: int = 1
+    """What one thread does."""
 
 
 @dataclass(frozen=True)
@@ -174,8 +161,7 @@ class _Planner:
             unrolled |= nodes
         body = _innermost(outer, len(axes))
         ordered = sorted(axes, key=lambda axis: _neighbours(body, axis.index, self.nest))
-        launch = Launch(loop, tuple(map(Axis, ordered)), frozenset(unrolled), body)
-        return replace(launch, strip=_strip(launch, self.nest))
+        return Launch(loop, tuple(map(Axis, ordered)), frozenset(unrolled), body)
 
     def _another_axis(
         self, nest: Nest, outer: For, axes: list[For], host: frozenset[str]
@@ -224,44 +210,6 @@ class _Planner:
         """Whether the host can compute it: from scalars and extents, not from elements."""
         assigned = frozenset(self.nest.privates) - host
         return not loads(expr) and reads(expr).isdisjoint(assigned)
-
-
-def _strip(launch: Launch, nest: Nest) -> int:
-    """How many cells of a column one thread does: more than one where cells outnumber threads.
-
-    A column's indices are then worked out once, and a row that one cell has loaded is at hand for
-    the next. What takes long for each cell gains nothing by that.
-    """
-    if len(launch.axes) != 2 or launch.axes[0].loop.step != 1:
-        return 1
-    cells = threads(launch, nest)
-    if cells is None or cells < MANY:
-        return 1
-    return STRIP if _is_short(launch.body) else 1
-
-
-def _is_short(body: tuple[Stmt, ...], most: int = _SHORT) -> bool:
-    """Whether a body calls nothing, and loops a few times only."""
-    for statement in body:
-        if isinstance(statement, While):
-            return False
-        if any(isinstance(e, Call | UserCall) for e in _all(statement)):
-            return False
-        match statement:
-            case For(start=Const(value=int(start)), stop=Const(value=int(stop)), step=step):
-                trips = len(range(start, stop, step))
-                if trips > most or not _is_short(statement.body, most // max(1, trips)):
-                    return False
-            case For():
-                return False
-            case If(then=then, orelse=orelse):
-                if not (_is_short(then, most) and _is_short(orelse, most)):
-                    return False
-    return True
-
-
-def _all(statement: Stmt) -> Iterator[Expr]:
-    return (e for top in expressions(statement) for e in walk(top))
 
 
 def _counts(loop: For) -> bool:

@@ -66,12 +66,12 @@ class LoopText:
         return f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}:"
 
     # ---------------------------------------------------------------- bodies
-    def thread(self, launch: Launch, level: int) -> list[str]:
+    def thread(self, launch: Launch) -> list[str]:
         """What one thread does: the loop's body without the headers of the grid's loops."""
         gone = {self.new(node) for node in launch.unrolled}
         root = self.new(launch.root.node)
         assert isinstance(root, ast.For)
-        return list(self._block(root.body, gone, level))
+        return list(self._block(root.body, gone, 1))
 
     def _block(self, body: Sequence[ast.stmt], gone: set[ast.stmt], level: int) -> Iterator[str]:
         plain: list[ast.stmt] = []
@@ -103,9 +103,7 @@ class LoopText:
 
 
 def continues_as_returns(source: Source, launch: Launch) -> Iterator[TextEdit]:
-    """``continue`` in a loop that became the grid ends the thread, or goes on along its strip."""
-    if launch.strip > 1:
-        return
+    """``continue`` in a loop that became the grid ends the thread."""
     for loop in launch.unrolled:
         assert isinstance(loop, ast.For)
         for node in _own(loop.body):
@@ -144,9 +142,8 @@ def kernel(
     each parameter costs the host two microseconds a launch.
     """
     cuda = decorator.removeprefix("@").partition(".jit")[0]
-    level = 1 if launch.strip == 1 else 2
-    fills = [f"{LEVEL * level}{element} = 0" for element in zeroed]
-    lines = [*_indices(launch, text, cuda), *fills, *text.thread(launch, level)]
+    fills = [f"{LEVEL}{element} = 0" for element in zeroed]
+    lines = [*_indices(launch, text, cuda), *fills, *text.thread(launch)]
     body = ast.parse("def kernel():\n" + "\n".join(lines))
     used = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
     indices = {axis.index for axis in launch.axes}
@@ -169,11 +166,8 @@ def _indices(launch: Launch, text: LoopText, cuda: str) -> Iterator[str]:
     axes = tuple(reversed(launch.axes))
     yield f"{LEVEL}{', '.join(a.index for a in axes)} = {cuda}.grid({len(axes)})"
     tests = []
-    strip = launch.axes[0] if launch.strip > 1 else None
     for axis in launch.axes:
         start, stop = text.bounds(axis.loop)
-        if axis is strip:
-            continue
         step, index, at = axis.loop.step, axis.index, _factor(start)
         if step not in (1, -1):
             yield f"{LEVEL}{index} *= {abs(step)}"
@@ -184,18 +178,6 @@ def _indices(launch: Launch, text: LoopText, cuda: str) -> Iterator[str]:
         tests.append(f"{index} {'>=' if step > 0 else '<='} {_factor(stop)}")
     yield f"{LEVEL}if {' or '.join(tests)}:"
     yield f"{LEVEL * 2}return"
-    if strip is not None:
-        yield from _strip(strip.index, *text.bounds(strip.loop), launch.strip)
-
-
-def _strip(index: str, start: ast.expr, stop: ast.expr, cells: int) -> Iterator[str]:
-    """The loop of one thread along its piece of a column."""
-    first = f"{cells} * {index}"
-    if ast.unparse(start) != "0":
-        first = f"{_factor(start)} + {first}"
-    yield f"{LEVEL}for {index} in range({first}, {first} + {cells}):"
-    yield f"{LEVEL * 2}if {index} >= {_factor(stop)}:"
-    yield f"{LEVEL * 3}return"
 
 
 def _factor(node: ast.expr) -> str:
@@ -295,8 +277,8 @@ def launcher(made: Launcher, step: Step, kernels: Sequence[Kernel], text: LoopTe
 
 def alike(kernels: Sequence[Kernel]) -> Iterator[list[Kernel]]:
     """The kernels that have a launch configuration in common."""
-    for grid in dict.fromkeys((k.extents, k.launch.strip) for k in kernels):
-        yield [k for k in kernels if (k.extents, k.launch.strip) == grid]
+    for extents in dict.fromkeys(k.extents for k in kernels):
+        yield [k for k in kernels if k.extents == extents]
 
 
 def flag_made(flag: str, cuda: str, numpy: str) -> str:
@@ -322,14 +304,13 @@ def configured(same: Sequence[Kernel], made: Launcher, limits: bool = True) -> I
 
     ``limits``: ask whether the grid may have that many blocks.
     """
-    extents, strip = same[0].extents, same[0].launch.strip
+    extents = same[0].extents
     block = block_for(extents)
-    cells = (*block[:-1], block[-1] * strip)
-    for size, threads in list(zip(extents, cells, strict=True))[1:]:
+    for size, threads in list(zip(extents, block, strict=True))[1:]:
         if limits and not size.isdigit():
             yield f"if {size} > {threads} * {MOST_BLOCKS}:"
             yield f"{LEVEL}return False  # more blocks than a grid has along y"
-    counts = [_count(size, threads) for size, threads in zip(extents, cells, strict=True)]
+    counts = [_count(size, threads) for size, threads in zip(extents, block, strict=True)]
     yield f"{made.block} = {', '.join(map(str, block))}"
     yield f"{made.grid} = {', '.join(counts)}"
     yield f"with {made.warnings}.catch_warnings():"

@@ -37,6 +37,12 @@ class Block:
     """The test around the block, as text: what holds in it."""
     numpy: str
     cupy: str
+    after: frozenset[str]
+    """Names that may be read after the block."""
+    made_here: frozenset[str] = frozenset()
+    """Arrays of the program that are known to share memory with no other."""
+    unseen: frozenset[str] = frozenset()
+    """Those of them that nothing looks at afterwards."""
     device: dict[str, str] = field(default_factory=dict)
     """Array of the program -> its copy; a name that the block makes -> what it is called there."""
     read: dict[str, None] = field(default_factory=dict)
@@ -51,7 +57,8 @@ class Block:
     def lines(self) -> list[str]:
         """The block on the device where there is one with room for it, else as it is."""
         new = [self._statement(statement) for statement in self.statements]
-        if not self.written:
+        back = [array for array in self.written if array not in self.unseen]
+        if not back:
             raise Unsupported("the block stores into no array")
         return [
             "if (",
@@ -60,7 +67,7 @@ class Block:
             "):",
             *(LEVEL + line for line in self._copies()),
             *(LEVEL + ast.unparse(ast.fix_missing_locations(line)) for line in new),
-            *(f"{LEVEL}{self.device[a]}.get(out={a})" for a in self.written),
+            *(f"{LEVEL}{self.device[a]}.get(out={a})" for a in back),
             "else:",
             *reindent(self.middle, self.statements, 1).split("\n"),
         ]
@@ -70,23 +77,38 @@ class Block:
         return [name for name in self.device if name not in self.made]
 
     def _tests(self) -> Iterator[str]:
-        arrays = self._arrays()
+        arrays, written = self._arrays(), [a for a in self.written if a not in self.unseen]
         unknown = [a for a in arrays if f"type({a})" not in self.tested]
-        dtype = f"{self.numpy}.{self._dtype()}"
-        for array in unknown:
-            yield f"type({array}) is {self.numpy}.ndarray and {array}.dtype == {dtype}"
-        for array in self.written:
-            if not re.search(rf"\b{array}\.flags\.carray", self.tested):
-                yield f"{array}.flags.carray"
-        # what is stored through one name would be seen through the other
+        yield from self._of_all(
+            unknown, f"type({{0}}) is {self.numpy}.ndarray", f"{{0}}.dtype == {self._dtype()}"
+        )
+        asked = [a for a in written if not re.search(rf"\b{a}\.flags\.carray", self.tested)]
+        yield from self._of_all(asked, "{0}.flags.carray")
+        yield from self._apart(arrays)
+        each = free_name(self.middle, "each")
+        if len(arrays) > 3:
+            total = f"sum({each}.nbytes for {each} in ({', '.join(arrays)}))"
+        else:
+            total = f"({' + '.join(f'{a}.nbytes' for a in arrays)})"
+        yield f"{SPARE} * {total} < {self.cupy}.cuda.runtime.memGetInfo()[0]"
+
+    def _of_all(self, arrays: Sequence[str], *tests: str) -> Iterator[str]:
+        if len(arrays) < 3:
+            yield from (test.format(array) for array in arrays for test in tests)
+            return
+        each = free_name(self.middle, "each")
+        test = " and ".join(test.format(each) for test in tests)
+        yield f"all({test} for {each} in ({', '.join(arrays)}))"
+
+    def _apart(self, arrays: Sequence[str]) -> Iterator[str]:
+        """What is stored through one name would be seen through the other."""
         for array in self.written:
             for other in arrays:
                 pairs = (f"({array}, {other})", f"({other}, {array})")
                 known = any(f"may_share_memory{pair}" in self.tested for pair in pairs)
+                known = known or bool({array, other} & self.made_here)
                 if other != array and not known and not (other in self.written and other < array):
                     yield f"not {self.numpy}.may_share_memory({array}, {other})"
-        total = " + ".join(f"{a}.nbytes" for a in arrays)
-        yield f"{SPARE} * ({total}) < {self.cupy}.cuda.runtime.memGetInfo()[0]"
 
     def _dtype(self) -> str:
         assert self.region.observation is not None
@@ -94,7 +116,7 @@ class Block:
         dtypes = {values[a].dtype for a in self._arrays()}
         if len(dtypes) != 1:
             raise Unsupported("the matrices are of several types")
-        return str(dtypes.pop())
+        return f"{self.numpy}.{dtypes.pop()}"
 
     def _copies(self) -> Iterator[str]:
         for array in self._arrays():
@@ -134,13 +156,13 @@ class Block:
             raise Unsupported(f"`{ast.unparse(statement)}` is not followed")
 
     def _bound(self, name: str, value: ast.expr) -> ast.stmt:
-        """A name that this tool has given: nothing else knows it."""
+        """A name for what is only needed in the block."""
         new = self._expression(value)
-        nodes = [n for n in ast.walk(self.region.source.tree) if isinstance(n, ast.Name | ast.arg)]
-        if name in self.device or name in {getattr(n, "id", getattr(n, "arg", "")) for n in nodes}:
+        if name in self.after or name in self._arrays():
             raise Unsupported(f"{name} may be read after the block")
-        self.made.add(name)
-        self.device[name] = self._named(name)
+        if name not in self.made:
+            self.made.add(name)
+            self.device[name] = self._named(name)
         return ast.Assign([ast.Name(self.device[name], ast.Store())], new)
 
     def _stored(self, name: str, index: ast.expr) -> ast.expr:

@@ -10,10 +10,12 @@ on, taking them to the device and back is the smaller part.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...layout import replace_statement
+from ...loopnest.liveness import live_after
 from ...model import Basis, Condition, Edit, Match, Refusal, Region, Source
 from ...names import free_name, import_edit
 from ...patch import apply_edits, composed
@@ -21,8 +23,10 @@ from ..ast_tools import module_alias
 from ..nb_text import functions_block, top_level_statement
 from ..nb_values import Unsupported
 from ..numpy_backend import emit_products
+from ..together import emit_arrays_together, seen_by_all
 from .matrices import FLOATS, Block
 
+_MADE_HERE = re.compile(r"do not share memory: (\w+) is made here")
 COPY = 1.0e-10
 """Seconds a byte between pageable memory and the device: 9 to 12 GB/s were measured."""
 OPERATION = 5.0e-11
@@ -54,10 +58,25 @@ def products_on_gpu(region: Region) -> Match | Refusal | None:
         return Refusal(error.reason, region.loop.lineno)
 
 
-def _offloaded(region: Region, match: Match) -> Match | None:
+def products_on_gpu_together(region: Region) -> Match | Refusal | None:
+    """All loops of ``region.beside`` by CuPy, what one makes for another only on the device.
+
+    None where there are not several products of matrices among them, or other statements.
+    """
+    match = emit_arrays_together(region)
+    if not isinstance(match, Match) or not match.safe:
+        return None
+    seen = replace(region, observation=seen_by_all(region.beside, set()))
+    try:
+        return _offloaded(seen, match, together=True)
+    except Unsupported as error:
+        return Refusal(error.reason, region.loop.lineno)
+
+
+def _offloaded(region: Region, match: Match, together: bool = False) -> Match | None:
     middle = Source(region.source.path, apply_edits(region.source, match.edits))
     places = [node for node in _products(middle, match) if _are_matrices(node, region)]
-    if not places:
+    if len(places) < (2 if together else 1):
         return None
     if not any(_pays(node, region) for node in places):
         raise Unsupported("the copies to the device and back take longer than the product")
@@ -68,6 +87,8 @@ def _offloaded(region: Region, match: Match) -> Match | None:
         silent = [d for d in match.differences if not d.startswith("NumPy's warnings")]
         match = replace(match, differences=(*silent, WARNINGS))
     except Unsupported:
+        if together:
+            return None
         edits, where = _products_alone(region, middle, places, cupy)
     if imported is not None:
         edits.insert(0, imported)
@@ -97,9 +118,26 @@ def _block_on_device(
     # at the top of a module, copies on the device would live as long as the program
     if guard is None or numpy is None or region.function is None:
         raise Unsupported("the products stand alone")
+    # a region alone knows its neighbours, too: they are others
+    loops = [region.loop] if region.until is None else [r.loop for r in region.beside]
+    after = live_after(region.source, region.function, loops[-1])
+    if after is None:
+        raise Unsupported("the scope's variables may be looked at")
     tested = ast.unparse(guard.test)
-    lines = Block(region, middle, guard.body, tested, numpy, cupy).lines()
+    made = frozenset(n for c in match.ledger for n in _MADE_HERE.findall(c.text))
+    unseen = frozenset(name for name in made - after if _only_in(loops, name, region))
+    block = Block(region, middle, guard.body, tested, numpy, cupy, after, made, unseen)
+    lines = block.lines()
     return replace_statement(middle, guard.body, lines)
+
+
+def _only_in(loops: Sequence[ast.stmt], name: str, region: Region) -> bool:
+    """Whether an array is made for these loops alone: no other statement has its name."""
+    assert region.function is not None
+    inside = {id(node) for loop in loops for node in ast.walk(loop)}
+    named = [n for n in ast.walk(region.function) if isinstance(n, ast.Name) and n.id == name]
+    others = [node for node in named if id(node) not in inside]
+    return len(others) == 1 and isinstance(others[0].ctx, ast.Store)
 
 
 def _guard_around(middle: Source, match: Match, places: list[ast.BinOp]) -> ast.If | None:

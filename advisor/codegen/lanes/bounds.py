@@ -165,9 +165,8 @@ class Bounds:
         if loop.values is not None:
             whole = [value for value in loop.values if isinstance(value, int)]
             return (min(whole), max(whole)) if len(whole) == len(loop.values) else None
-        low, high = self.of(loop.start, known), self.of(loop.stop, known)
-        assert low is not None and high is not None
-        return min(low[0], high[0]), max(low[1], high[1])
+        start, stop = self.of(loop.start, known), self.of(loop.stop, known)
+        return None if start is None or stop is None else counted(start, stop, loop.step)
 
     # ------------------------------------------------------------ expressions
     def of(self, expr: Expr, known: Known | None = None) -> Range | None:
@@ -229,6 +228,13 @@ class Bounds:
 
 
 TOO_LARGE = "integers may grow beyond 64 bits"
+
+
+def counted(start: Range, stop: Range, step: int) -> Range:
+    """What a loop counts through, if it has any iteration."""
+    if step > 0:
+        return start[0], max(start[0], stop[1] - 1)
+    return min(start[1], stop[0] + 1), start[1]
 
 
 def _size(found: Range) -> int:

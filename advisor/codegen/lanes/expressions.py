@@ -72,7 +72,11 @@ class Lanes(Protocol):
 class Writing:
     """What the text of a function rests on, and lines that expressions need in front."""
 
-    def __init__(self, nest: Nest, np: str, fresh: Callable[[str], str]) -> None:
+    def __init__(
+        self, nest: Nest, np: str, fresh: Callable[[str], str], known: Callable[[str], bool]
+    ) -> None:
+        self.known = known
+        """Whether a name has a value in the module, where the function will stand."""
         self.nest = nest
         self.np = np
         self.fresh = fresh
@@ -116,9 +120,7 @@ class Expressions:
     def truth(self, expr: Expr) -> Num:
         """A value as a condition."""
         value = self.number(expr)
-        if value.kind is Kind.BOOL or not value.vector:
-            return value
-        return compared("!=", value, number("0", Kind.INT))
+        return value if value.kind is Kind.BOOL else _nonzero(value)
 
     def of(self, expr: Expr) -> Val:
         """The value. Raises NotVectorisable."""
@@ -259,9 +261,9 @@ class Expressions:
         for operand in expr.operands[1:]:
             known = result if expr.op == "and" else opposite(result)
             value = self.under(known, operand) if known.vector else self.of(operand)
-            assert isinstance(value, Num)
-            if value.kind is not Kind.BOOL and value.vector:
-                value = compared("!=", value, number("0", Kind.INT))
+            if isinstance(value, Pair):
+                raise NotVectorisable("a complex number as a condition", operand.line)
+            value = value if value.kind is Kind.BOOL else _nonzero(value)
             result = both(result, value) if expr.op == "and" else either(result, value)
         return result
 
@@ -285,9 +287,7 @@ class Expressions:
             return then
         if then.kind is not orelse.kind:
             raise NotVectorisable("a value that is an integer on one path", line)
-        if not test.vector:
-            if then.vector or orelse.vector:
-                raise NotVectorisable("one condition for all of an array", line)
+        if not (test.vector or then.vector or orelse.vector):
             text = f"{then.at(4)} if {test.at(4)} else {orelse.at(4)}"
             return Num(text, 3, then.kind, False)
         return called(f"{self.np}.where", test, then, orelse, kind=then.kind)
@@ -329,6 +329,8 @@ class Expressions:
                 text = f"{local[module]}.{name}"
             else:
                 raise NotVectorisable(f"{expr.function} has no name here", expr.line)
+            if not self.w.known(text.partition(".")[0]):
+                raise NotVectorisable(f"{text} is a name of one function only", expr.line)
         return called(text, *args, kind=expr.type.kind)
 
     def _extreme(self, expr: Call, args: list[Num]) -> Num:
@@ -378,6 +380,13 @@ class Expressions:
         args = [self.safe(a, "1.0" if short.startswith("log") else "0.0") for a in args]
         if name in _PERIODIC:
             args = [self.hold(args[0], "angle")]
-            self.w.line(f"if not {self.np}.isfinite({args[0].text}).all():")
-            self.w.line('    raise OverflowError("an infinite angle")')
+            head = f"if not {self.np}.isfinite({args[0].text}).all():"
+            if not any(line.strip() == head for line in self.w.lines[-2:]):
+                self.w.line(head)
+                self.w.line('    raise OverflowError("an infinite angle")')
         return called(f"{self.np}.{name}", *args, kind=Kind.FLOAT)
+
+
+def _nonzero(value: Num) -> Num:
+    """A number as a condition: ``b & mask`` of an integer would look at its bits."""
+    return compared("!=", value, number("0", Kind.INT))

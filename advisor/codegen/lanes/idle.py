@@ -42,13 +42,10 @@ def _is_plain(statement: ast.Assign, region: Region) -> bool:
 def _read(region: Region, gone: Sequence[ast.AST]) -> frozenset[str]:
     """Names that the rest of the loop reads."""
     left_out = {id(inner) for node in gone for inner in ast.walk(node)}
-    return frozenset(
-        node.id
-        for node in ast.walk(region.loop)
-        if isinstance(node, ast.Name)
-        and id(node) not in left_out
-        and not isinstance(node.ctx, ast.Store)
-    )
+    nodes = [node for node in ast.walk(region.loop) if id(node) not in left_out]
+    read = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    targets = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
+    return frozenset(read | {t.id for t in targets if isinstance(t, ast.Name)})
 
 
 def without(source: Source, statement: ast.stmt) -> Edit:

@@ -43,7 +43,7 @@ class Names:
 
 def plain(name: str) -> str:
     """What a variable for the scalar may be called."""
-    return name.replace(".", "_").strip("_") or "value"
+    return name.replace(".", "_").strip("_") or "turn"
 
 
 def words(text: str) -> set[str]:

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 
 from ...loopnest.ir import Kind
 from ..numpy_backend.values import (
+    AND,
     ATOM,
     BITAND,
     BITOR,
     BITXOR,
     COMPARISON,
+    NOT,
+    OR,
     POWER,
     PRODUCT,
     SHIFT,
@@ -113,19 +116,19 @@ def as_float(value: Num, np: str) -> Num:
 def both(a: Num, b: Num) -> Num:
     """``a`` and ``b``; neither is evaluated more than once."""
     if not (a.vector or b.vector):
-        return Num(f"{a.text} and {b.text}", 0, Kind.BOOL, False)
+        return Num(f"{a.at(AND)} and {b.at(AND + 1)}", AND, Kind.BOOL, False)
     return Num(f"{a.at(BITAND)} & {b.at(BITAND + 1)}", BITAND, Kind.BOOL, True)
 
 
 def either(a: Num, b: Num) -> Num:
     """``a`` or ``b``."""
     if not (a.vector or b.vector):
-        return Num(f"{a.text} or {b.text}", 0, Kind.BOOL, False)
+        return Num(f"{a.at(OR)} or {b.at(OR + 1)}", OR, Kind.BOOL, False)
     return Num(f"{a.at(BITOR)} | {b.at(BITOR + 1)}", BITOR, Kind.BOOL, True)
 
 
 def opposite(a: Num) -> Num:
     """``not a``."""
     if not a.vector:
-        return Num(f"not {a.at(COMPARISON)}", 5, Kind.BOOL, False)
+        return Num(f"not {a.at(NOT)}", NOT, Kind.BOOL, False)
     return Num(f"~{a.at(UNARY)}", UNARY, Kind.BOOL, True)

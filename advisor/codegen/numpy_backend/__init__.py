@@ -23,12 +23,13 @@ from .emitter import attempt, factorised, narrow_types
 from .expansion import expanded
 from .folded import folded
 from .guarding import guards
+from .held import held_elements
 from .inexact import deciding_line, differences
 from .known import Facts
 from .layout import wrapped
 from .lists import asked_afterwards
 from .normal import NotVectorisable, normalise
-from .planning import Plan, Plans, plans, seconds_of_loops, terms_added
+from .planning import Plan, Plans, beside, plans, seconds_of_loops, terms_added
 from .restructure import Variant, variants
 from .searches import without_breaks
 from .session import Session
@@ -128,12 +129,16 @@ def _written(
     rows = expanded(root, nest, region)
     if rows is not None:
         roots, nest = [rows[0], root], rows[1]
-    choices = _products(roots, nest) if reassociate else _choices(roots, nest, region)
+    held = None if reassociate else held_elements(root, nest, region)
+    if held is not None:
+        nest = held[1]
+    scalars = held[0] if held is not None else None
+    choices = _products(roots, nest) if reassociate else _choices(roots, nest, region, scalars)
     for variant, plan in choices[:MAX_TRIALS]:
         if (copies := turned(nest, variant, plan.axes, region)) is not None:
             try:
-                given = copies.nest, copies.variant, region, np_name, copies.axes
-                return _match(region, attempt(*given, {}), copies.variant.root, import_, drawn)
+                session = attempt(copies.nest, copies.variant, region, np_name, copies.axes, {})
+                return _match(region, session, copies.variant.root, import_, drawn)
             except NotVectorisable as refusal:
                 log.debug("columns as rows: %s", refusal.reason)
         narrower = () if reassociate else narrow_types(nest, variant.root)
@@ -149,28 +154,46 @@ def _written(
     raise first
 
 
-def _choices(roots: Sequence[For], nest: Nest, region: Region) -> list[tuple[Variant, Plan]]:
+def _choices(
+    roots: Sequence[For], nest: Nest, region: Region, held: For | None
+) -> list[tuple[Variant, Plan]]:
     """Every legal choice of axes in every order of the iterations, cheapest first.
 
+    ``held``: the nest with scalars for elements, for when no loop becomes an axis without.
     Raises NotVectorisable where there is none.
     """
     facts = Facts(nest)
     found = []
+    waved = []
     obstacle: Plans | None = None
     for variant in (v for root in roots for v in variants(root, nest, facts)):
         legal = plans(variant.root, nest, facts)
         obstacle = obstacle or legal
         found += [(variant, plan) for plan in legal.found]
-    by_waves = waves(roots[-1], nest, region)
-    if by_waves is not None:
-        plan = Plan(frozenset(by_waves.along), by_waves.seconds)
-        found.append((Variant(by_waves.root, waves=by_waves), plan))
+        waved += _by_waves(variant, nest, facts, region)
+    if held is not None and not found:
+        for variant in variants(held, nest, facts):
+            found += [(variant, plan) for plan in plans(variant.root, nest, facts).found]
+    found += waved
     if not found:
         assert obstacle is not None
         raise NotVectorisable(
             obstacle.obstacle or "no loop can become an array axis", obstacle.line
         )
     return sorted(found, key=lambda choice: choice[1].seconds)
+
+
+def _by_waves(
+    variant: Variant, nest: Nest, facts: Facts, region: Region
+) -> list[tuple[Variant, Plan]]:
+    """The nest with one of its sweeps by waves, and axes for the loops beside it."""
+    found = waves(variant, nest, region)
+    if found is None:
+        return []
+    rest = beside(variant.root, nest, facts, found.sweep.loops)
+    seconds = found.seconds + max(0.0, rest.seconds - found.replaced_seconds)
+    plan = Plan(rest.axes | found.along.keys(), seconds)
+    return [(Variant(found.root, variant.moved, waves=found), plan)]
 
 
 def _products(roots: Sequence[For], nest: Nest) -> list[tuple[Variant, Plan]]:

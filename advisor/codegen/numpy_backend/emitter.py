@@ -31,6 +31,7 @@ from .calm import check_calm
 from .expressions import scalar_text
 from .factors import factorisation, write_factorisation
 from .halo import Halo, allocation, filling
+from .held import Held, Released
 from .indexing import span_of
 from .known import Facts
 from .legality import index_range
@@ -186,7 +187,7 @@ class _Writer:
         session = self.session
         for position, statement in enumerate(body):
             after = exposed(body[position + 1 :]) | future
-            if id(statement) in session.moved:
+            if id(statement) in session.moved or isinstance(statement, Held | Released):
                 check_calm(session, statement)
             match statement:
                 case For(index=index) if index == ONCE:
@@ -232,7 +233,7 @@ class _Writer:
 
     def _element(self, statement: Store) -> None:
         session = self.session
-        if statement.array in session.array_names:
+        if statement.array in session.array_names and not isinstance(statement, Released):
             raise NotVectorisable(
                 f"single elements of the list {statement.array} are written one after the other",
                 statement.line,
@@ -243,7 +244,7 @@ class _Writer:
         info = session.nest.arrays[statement.array]
         target = scalar_text(
             session, Load(info.element, statement.line, statement.array, statement.index)
-        )
+        ).removesuffix(".item()")
         match statement.value:
             case Binary(op=op, left=Load(array=array, index=index), right=right) if (
                 array == statement.array and index == statement.index

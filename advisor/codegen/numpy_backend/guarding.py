@@ -63,7 +63,7 @@ def guards(
         add(_relied(session, condition))
     for symbol, form in session.facts.equal_required:
         pair = extent_of(symbol)
-        if pair is None or pair[0] not in shapes:
+        if pair is None or pair[0] not in shapes or form != _wanted(session)[pair[0]][pair[1]]:
             left = symbol if pair is None else extent_text(session.nest, *pair)
             add(f"{left} == {_form_text(session, form)}")
     for form in _needed(session.facts):
@@ -82,15 +82,20 @@ def guards(
     return tests, ledger
 
 
-def _whole_shapes(session: Session) -> dict[str, str]:
-    """Arrays whose every extent must equal some scalar: one test of the shape for all of them."""
+def _wanted(session: Session) -> dict[str, dict[int, Affine]]:
+    """What extents of arrays must equal, of scalars alone; another length is asked by itself."""
     wanted: dict[str, dict[int, Affine]] = {}
     for symbol, form in session.facts.equal_required:
         pair = extent_of(symbol)
         if pair is not None and not any(extent_of(s) for s in form.symbols):
-            wanted.setdefault(pair[0], {})[pair[1]] = form
+            wanted.setdefault(pair[0], {}).setdefault(pair[1], form)
+    return wanted
+
+
+def _whole_shapes(session: Session) -> dict[str, str]:
+    """Arrays whose every extent must equal some scalar: one test of the shape for all of them."""
     found = {}
-    for array, forms in wanted.items():
+    for array, forms in _wanted(session).items():
         info = session.nest.arrays[array]
         strided = info.written and not info.c_contiguous  # its strides are looked at before
         rows = isinstance(info, Folded)
@@ -186,8 +191,9 @@ def _array_tests(session: Session, name: str, info: ArrayInput) -> list[str]:
         return tests
     if info.ndim == 1:
         return [*tests, f"set(map(type, {name})) == {{{kind}}}"]
+    rows = "== {list}" if info.written else "<= {list, tuple}"
     tests += [
-        f"set(map(type, {name})) == {{list}}",
+        f"set(map(type, {name})) {rows}",
         f"len(set(map(len, {name}))) == 1",
         f"all([*map(type, row)].count({kind}) == len(row) > 0 for row in {name})",
     ]

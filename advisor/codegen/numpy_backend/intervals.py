@@ -124,6 +124,8 @@ def called(name: str, args: list[Interval]) -> Interval:
         return Interval(0, None)
     if short in ("sin", "cos", "tanh"):
         return Interval(-1, 1)
+    if name in ("min", "max") and len(args) > 2:
+        return called(name, [called(name, args[:2]), *args[2:]])
     if name in ("min", "max") and len(args) == 2:
         a, b = args
         pick = min if name == "min" else max

@@ -115,6 +115,22 @@ def plans(root: For, nest: Nest, facts: Facts, interpreted: float | None = None)
     return Plans(tuple(found), reason, line)
 
 
+def beside(root: For, nest: Nest, facts: Facts, sweep: tuple[For, ...]) -> Plan:
+    """The cheapest legal axes among the loops that are not around or inside the last of a chain."""
+    taken = {id(loop) for loop in (*sweep, *all_loops(sweep[-1]))}
+    loops = [loop for loop in all_loops(root) if id(loop) not in taken]
+    best = Plan(frozenset(), _cost(root, nest, frozenset()))
+    if len(loops) > MAX_LOOPS:
+        return best
+    checker = _Checker(root, nest, facts, triangles=False)
+    for size in range(1, len(loops) + 1):
+        for chosen in combinations(loops, size):
+            ids = frozenset(id(loop) for loop in chosen)
+            if checker.problem(ids) is None:
+                best = min(best, Plan(ids, _cost(root, nest, ids)), key=lambda p: p.seconds)
+    return best
+
+
 def seconds_of_loops(root: For, nest: Nest) -> float:
     """Estimate of the nest as it is, interpreted."""
     return _cost(root, nest, frozenset())

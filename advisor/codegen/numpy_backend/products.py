@@ -406,15 +406,15 @@ def _matrix_product(frame: _Frame, term: Expr, one: _Operand, two: _Operand) -> 
 
 
 def _added_up(frame: _Frame, term: Expr, operands: Sequence[_Operand]) -> Value:
-    """Terms that are no product of two arrays: ``x.sum()``, ``np.square(x - y).sum(axis=1)``."""
+    """Terms that are no product of two arrays: ``x.sum()``, ``((x - y)**2).sum(axis=1)``."""
     (operand, *more) = operands
     kept = frame.kept(operand.axes)
     if len(operand.axes) > MOST_AXES and not isinstance(operand.expr, Load):
         raise NotVectorisable("the terms of all sums together need too much memory", term.line)
     axes = _natural(frame, operand, kept)
     value = _written(frame, operand, axes, natural_dtype(term.type))
-    np = frame.session.np
-    text = f"{np}.square({value.text})" if more else value.at(ATOM)
+    # a power of 2 is a product, and goes into the memory of the difference where that is large
+    text = f"({value.at(ATOM)}**2)" if more else value.at(ATOM)
     if not kept:
         return _placed(frame, f"{text}.sum()", ATOM, term, kept)
     at = [n for n, axis in enumerate(axes) if axis not in kept]

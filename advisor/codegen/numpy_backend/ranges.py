@@ -12,6 +12,7 @@ from ...loopnest.ir import (
     Const,
     Dim,
     Expr,
+    For,
     Interval,
     Kind,
     Load,
@@ -69,6 +70,8 @@ class Ranges:
         """The array under `_never_negative`."""
         self.supposed_sums: set[str] = set()
         """Variables under `_summed`."""
+        self.supposed_choices: set[str] = set()
+        """Variables under `_chosen`."""
         self.forms: list[Affine] = []
         """What is relied on to be at least zero."""
 
@@ -104,7 +107,10 @@ class Ranges:
                 return Interval(value, value) if value == value else ANY
             case BufferRef(buffer=buffer):
                 known = self.session.buffer_ranges.get(buffer.version, ANY)
-                return self._summed(buffer.private) if known == ANY else known
+                if known != ANY:
+                    return known
+                whole = expr.type.kind is Kind.INT
+                return self._chosen(buffer.private) if whole else self._summed(buffer.private)
             case Var(name=name):
                 return self._variable(name, expr)
             case Dim(array=array, axis=axis):
@@ -153,7 +159,7 @@ class Ranges:
             return Interval(0, None)
         scalar = self.session.nest.scalars.get(name)
         if scalar is None or name in self.session.nest.privates:
-            return ANY
+            return self._chosen(name) if expr.type.kind is Kind.INT else ANY
         if scalar.literal is not None and not isinstance(scalar.literal, complex):
             return Interval(scalar.literal, scalar.literal)
         if name in self.session.nest.text:
@@ -226,6 +232,9 @@ class Ranges:
             return Interval(0, 255)  # looked at before they are written back
         limits = _type_limits(info.element.dtype or natural_dtype(info.element))
         if info.written and not _keeps(self.session, array):
+            bound = self._bound(array)
+            if bound is not None:
+                return Interval(-bound, bound)
             return Interval(0, None) if self._never_negative(array) else limits
         if info.allocation is not None and info.allocation.function == "drawn":
             return info.interval
@@ -241,6 +250,14 @@ class Ranges:
             return limits
         self.used[array] = (_down(int(low)), _up(int(high)))
         return Interval(*self.used[array])
+
+    def _bound(self, array: str) -> int | None:
+        """Of a table of Python's integers that grow step by step along waves."""
+        from .tables import table_bound
+
+        info = self.session.nest.arrays[array]
+        whole = info.element.kind is Kind.INT and info.element.is_python
+        return table_bound(self.session, array) if whole and self.session.waves else None
 
     def _never_negative(self, array: str) -> bool:
         """An array of floats that starts at zero or above, and gets nothing below (or NaN).
@@ -277,6 +294,21 @@ class Ranges:
             return Interval(0, None)
         del self.forms[kept:]
         return ANY
+
+    def _chosen(self, name: str) -> Interval:
+        """A whole number that is only ever set to others: the largest element so far."""
+        inside = list(statements((self.session.root,)))
+        values = [s.value for s in inside if isinstance(s, Assign) and s.name == name]
+        if any(isinstance(s, For) and s.index == name for s in inside):
+            return ANY
+        if name in self.supposed_choices or name in self.session.nest.scalars or not values:
+            return ANY
+        self.supposed_choices.add(name)
+        found = self.interval(values[0])
+        for value in values[1:]:
+            found = union(found, self.interval(value))
+        self.supposed_choices.remove(name)
+        return ANY if found.low is None or found.high is None else found
 
     def _is_positive(self, divisor: Expr) -> bool:
         """Whether a whole number is tested to be above zero, where it was seen to be."""

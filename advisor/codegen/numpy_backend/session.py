@@ -200,6 +200,8 @@ class Session:
     """Elements of the present statement that have a name of their own, by their subscripts."""
     buffers: dict[tuple[str, int], str] = field(default_factory=dict)
     """Memory for what array statements in loops compute meanwhile, by its shape and number."""
+    table_bounds: dict[str, int | None] = field(default_factory=dict)
+    """Integers that no element of a written table exceeds, see `tables`."""
     named: dict[Expr, Value] = field(default_factory=dict)
     """Parts of the present statement that have a name of their own."""
     carried: set[str] = field(default_factory=set)

@@ -11,14 +11,17 @@ from dataclasses import replace
 import numpy as np
 
 from ...loopnest.affine import Affine, affine, constant, extent_symbol, variable
-from ...loopnest.ir import Call, Expr, For, Kind, Load, Var, children, walk
+from ...loopnest.ir import Assign, Call, Expr, For, Kind, Load, Var, children, walk
 from .flat import as_it_is
 from .indexing import span_of
 from .normal import NotVectorisable
 from .provenance import proved_type
 from .session import Binding, BufferRef, Context, Env, Session, Span
 from .values import ATOM, Value, dtype_text, natural_dtype
-from .waves import Wave, fold_step
+from .waves import Wave, fold_of
+
+SHORT = 50
+"""Longest text of the elements of a row that gets no name of its own."""
 
 
 def wave_of(session: Session, context: Context) -> Wave | None:
@@ -186,7 +189,7 @@ def fold_along(session: Session, loop: For, context: Context, env: Env) -> None:
     from .expressions import evaluate
     from .scalars import closed, new_buffer, release
 
-    found = fold_step(loop.body[0])
+    found = fold_of(loop)
     wave = wave_of(session, context)
     assert found is not None and wave is not None
     name, function, value = found
@@ -200,7 +203,13 @@ def fold_along(session: Session, loop: For, context: Context, env: Env) -> None:
     dtype = natural_dtype(type_)
     if result.axes != frozenset(deeper.axes) or result.dtype != dtype:
         raise NotVectorisable("the elements of a row have another type than their least", loop.line)
-    best = f"{result.at(ATOM)}.{function}(axis=1)"
+    values = result.at(ATOM)
+    if len(values) > SHORT:
+        first = loop.body[0]
+        values = first.name if isinstance(first, Assign) and first.name != name else "values"
+        values = session.fresh(values)
+        session.line(f"{values} = {result.text}")
+    best = f"{values}.{function}(axis=1)"
     text = f"{session.np}.{function}imum({current.text}, {best})"
     release(session, name, context, env)
     buffer = new_buffer(session, name, context, dtype, frozenset(context.axes))

@@ -45,16 +45,27 @@ def _is_of_indices(test: Expr) -> bool:
 
 
 def _can_start_again(session: Session) -> bool:
-    """Nothing outlives an exception: lists are written back at the end, and arrays are new."""
+    """Nothing outlives an exception: lists are written back at the end, and arrays are new.
+
+    Variables from before the loop get their value back.
+    """
     nest = session.nest
     for statement in statements((session.root,)):
         if isinstance(statement, Store) and statement.array not in session.made:
             info = as_it_is(nest.arrays[statement.array])
             if info.container != "list":
                 return False
-        if isinstance(statement, Assign) and statement.name in nest.live_out | nest.scalars.keys():
+        unset = nest.live_out - nest.scalars.keys()
+        if isinstance(statement, Assign) and statement.name in unset:
             return False
     return True
+
+
+def _set_back(session: Session) -> dict[str, str]:
+    """Variables from before the loop that it changes -> where their value is kept meanwhile."""
+    sets = (s.name for s in statements((session.root,)) if isinstance(s, Assign))
+    names = [name for name in dict.fromkeys(sets) if name in session.nest.scalars]
+    return {name: session.fresh(f"{name.rpartition('.')[2]}_before") for name in names}
 
 
 def _finite(session: Session) -> Iterator[str]:
@@ -84,12 +95,15 @@ def trapping(session: Session, lines: list[str], last: list[str]) -> list[str]:
     if session.hushed:
         raise NotVectorisable("some elements are computed that the loop leaves out")
     session.stored = session.fresh("stored")
+    kept = _set_back(session)
     return [
+        *(f"{copy} = {name}" for name, copy in kept.items()),
         "try:",
         f'    with {session.np}.errstate(over="raise", divide="raise", invalid="raise"):',
         *(f"        {line}" for line in lines),
         "except FloatingPointError:",
-        "    pass  # the loop raises there: it starts again",
+        "    # the loop raises there: it starts again",
+        *([f"    {name} = {copy}" for name, copy in kept.items()] or ["    pass"]),
         "else:",
         *(f"    {line}" for line in last),
         f"    {session.stored} = True",

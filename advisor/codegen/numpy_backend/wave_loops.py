@@ -29,11 +29,14 @@ from ...loopnest.ir import (
 from ...model import Region
 from ...names import free_name
 from .known import Facts
+from .legality import accesses
 from .normal import shifted, substituted
-from .planning import CALL, ELEMENT, STRIDED, trips
+from .planning import CALL, ELEMENT, STRIDED, seconds_of_loops, trips
 from .restructure import wrapped_once
 from .waves import Place, Sweep, Wave, Waves, is_fold
 
+ACCESS = 1.0e-7
+"""Seconds that it takes to make an object of an array's element, or to put one there."""
 MOST_PEELED = 2
 """First waves that get statements of their own, where a test on the indices holds on the rest."""
 
@@ -294,16 +297,17 @@ class Builder:
 
     # ------------------------------------------------------------------ result
     def _waves(self, body: tuple[Stmt, ...]) -> Waves:
-        for loop in reversed(self.sweep.outer):
-            body = (replace(loop, body=body),)
-        whole = body[0]
-        root = whole if isinstance(whole, For) and len(body) == 1 else wrapped_once(self.root, body)
+        whole = _put((self.root,), self.sweep.row, body)
+        first = whole[0]
+        root = first if isinstance(first, For) and len(whole) == 1 else None
+        root = root or wrapped_once(self.root, whole)
         names = frozenset(self.names.values())
         privates = {**self.nest.privates, **dict.fromkeys(names, PY_INT)}
         nest = replace(self.nest, root=root, privates=privates)
         folds = frozenset(id(s) for s in statements((root,)) if is_fold(s))
         needed = tuple(self.facts.required), tuple(self.facts.equal_required)
-        return Waves(root, nest, self.along, folds, self._seconds(), *needed, names)
+        seconds = self._seconds(), self._replaced()
+        return Waves(root, nest, self.along, folds, self.sweep, *seconds, *needed, names)
 
     def _seconds(self) -> float:
         """Estimate: calls for each wave, and elements that lie far apart."""
@@ -319,10 +323,35 @@ class Builder:
             seconds += work * (count * CALL + elements * (ELEMENT + STRIDED / 2))
             if is_fold(statement):
                 seconds += work * elements * count * ELEMENT
-        for loop in sweep.outer:
-            seconds *= max(1.0, trips(loop, nest, {}))
-        return seconds
+        return seconds * self._times(sweep.outer)
+
+    def _replaced(self) -> float:
+        """Estimate of the two loops, interpreted; each element of an array becomes an object."""
+        sweep, nest = self.sweep, self.nest
+        read = [a.array for s in sweep.column.body for a in accesses(s, sweep.loops)]
+        objects = sum(nest.arrays[array].container == "ndarray" for array in read)
+        seconds = seconds_of_loops(sweep.row, nest) * self._times(sweep.outer)
+        return seconds + ACCESS * objects * self._times(sweep.loops)
+
+    def _times(self, loops: tuple[For, ...]) -> float:
+        times = 1.0
+        for loop in loops:
+            times *= max(1.0, trips(loop, self.nest, {}))
+        return times
 
 
 def _is_work(part: Expr) -> bool:
     return not isinstance(part, Const | Var)
+
+
+def _put(body: tuple[Stmt, ...], old: Stmt, new: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements with others in the place of one; the rest are the same objects."""
+    result: list[Stmt] = []
+    for statement in body:
+        if statement is old:
+            result += new
+        elif isinstance(statement, For) and any(s is old for s in statements(statement.body)):
+            result.append(replace(statement, body=_put(statement.body, old, new)))
+        else:
+            result.append(statement)
+    return tuple(result)

@@ -9,73 +9,100 @@ dependence test proves on whole iteration vectors, and no operation changes: bit
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ...loopnest.affine import affine, extent_symbol, variable
-from ...loopnest.ir import Assign, For, Nest, statements
+from ...loopnest.fold import reads
+from ...loopnest.ir import Assign, For, Nest, Stmt, expressions, statements
 from ...model import Region
 from . import coupled
 from .known import Facts
-from .legality import Access, accesses, extremes, pairs
+from .legality import Access, accesses, extremes, index_range, pairs
 from .normal import exposed
-from .planning import MIN_GAIN, seconds_of_loops, trips
+from .planning import MIN_GAIN
+from .restructure import Variant
 from .wave_loops import Builder
-from .waves import Sweep, Waves, is_fold
+from .waves import Sweep, Waves, fold_of, is_fold
 
 FACTORS = (1, 2, 3, -1)
 """How many columns a wave goes back a row down; -1: one on, as the diagonals of a triangle do."""
-ACCESS = 1.0e-7
-"""Seconds that it takes to make an object of an array's element, or to put one there."""
 MOST_ACCESSES = 24
 """Accesses beyond which the loops are left as they are: the test takes pairs of them."""
 
 
-def waves(root: For, nest: Nest, region: Region) -> Waves | None:
-    """The nest by waves; None where there is no such sweep, or it would not gain."""
-    facts = Facts(nest)
-    sweep = _sweep(root, nest)
-    if sweep is None or not _bounds_known(sweep, facts):
+def waves(variant: Variant, nest: Nest, region: Region) -> Waves | None:
+    """The nest with one sweep by waves; None where there is none, or it would not gain."""
+    root = variant.root
+    for sweep in _sweeps((root,), (), nest, root):
+        facts = Facts(nest)
+        legal = _legal(sweep, nest, facts)
+        result = None if legal is None else Builder(legal, root, nest, facts, region).build()
+        if result is not None and result.seconds * MIN_GAIN <= result.replaced_seconds:
+            return result
+    return None
+
+
+def _legal(sweep: Sweep, nest: Nest, facts: Facts) -> Sweep | None:
+    """With the least factor that keeps the order of all accesses; None if none does."""
+    for loop in sweep.outer:
+        bounds = index_range(loop)
+        if bounds is None:
+            return None
+        facts.ranges[loop.index] = bounds
+    if not _bounds_known(sweep, facts):
         return None
     found = [access for s in sweep.column.body for access in accesses(s, sweep.loops)]
     if len(found) > MOST_ACCESSES or any(affine(e) is None for a in found for e in a.index):
         return None
     sweeps = (replace(sweep, factor=factor) for factor in FACTORS)
     legal = next((s for s in sweeps if _in_order(found, s, nest, facts)), None)
-    if legal is None or not all(_exists(access, facts) for access in found):
-        return None
-    result = Builder(legal, root, nest, facts, region).build()
-    if result is None or result.seconds * MIN_GAIN > _as_they_are(legal, found, root, nest):
-        return None
-    return result
-
-
-def _as_they_are(sweep: Sweep, found: list[Access], root: For, nest: Nest) -> float:
-    """Estimate of the loops, interpreted; every element of an array becomes an object."""
-    seconds = ACCESS * sum(nest.arrays[access.array].container == "ndarray" for access in found)
-    for loop in sweep.loops:
-        seconds *= max(1.0, trips(loop, nest, {}))
-    return seconds_of_loops(root, nest) + seconds
+    return legal if all(_exists(access, facts) for access in found) else None
 
 
 # ------------------------------------------------------------------ which loops
-def _sweep(root: For, nest: Nest) -> Sweep | None:
-    """The only two loops of the nest, but for those around them and folds inside."""
-    chain = [root]
-    while len(inner := [s for s in chain[-1].body if isinstance(s, For)]) == 1:
-        if len(chain[-1].body) > 1:
-            break
-        chain.append(inner[0])
-    chain = [loop for loop in chain if not is_fold(loop)]
-    if len(chain) < 2 or len({loop.index for loop in chain}) < len(chain):
-        return None
-    *outer, row, column = chain
-    if any(isinstance(s, For) and not is_fold(s) for s in statements(column.body)):
-        return None
-    assigned = {s.name for s in statements((root,)) if isinstance(s, Assign)}
-    own = {loop.index for loop in statements((root,)) if isinstance(loop, For)}
-    if assigned & (exposed(column.body) | nest.live_out | own) or own & nest.live_out:
-        return None
-    return Sweep(tuple(outer), row, column)
+def _sweeps(
+    body: tuple[Stmt, ...], outer: tuple[For, ...], nest: Nest, root: For
+) -> Iterator[Sweep]:
+    """Pairs of loops, one right inside the other, with nothing but folds inside."""
+    for row in body:
+        if not isinstance(row, For):
+            continue
+        around = (*outer, row) if row.index else outer
+        match row.body:
+            case (For() as column,) if row.index and not is_fold(column):
+                sweep = Sweep(outer, row, column)
+                if _stands_alone(sweep, nest, root):
+                    yield sweep
+        yield from _sweeps(row.body, around, nest, root)
+
+
+def _stands_alone(sweep: Sweep, nest: Nest, root: For) -> bool:
+    """No scalar of the sweep is used elsewhere, or carried from one iteration to the next."""
+    inside = tuple(statements((sweep.row,)))
+    body = tuple(statements(sweep.column.body))
+    if any(isinstance(s, For) and not is_fold(s) for s in body):
+        return False
+    names = [s.index for s in (*sweep.loops, *body) if isinstance(s, For)]
+    assigned = {s.name for s in body if isinstance(s, Assign)}
+    if len(set(names)) < len(names) or nest.live_out & {*names, *assigned}:
+        return False
+    if any(_read_behind(fold, body) for fold in body if isinstance(fold, For)):
+        return False
+    own = {id(s) for s in inside}
+    others = [s for s in statements((root,)) if id(s) not in own]
+    used = {s.name for s in others if isinstance(s, Assign)}
+    used |= {name for s in others for e in expressions(s) for name in reads(e)}
+    indices = {s.index for s in statements((root,)) if isinstance(s, For)}
+    return not assigned & (exposed(sweep.column.body) | used | indices)
+
+
+def _read_behind(fold: For, body: tuple[Stmt, ...]) -> bool:
+    """``cost`` of the last ``k`` is read behind the loop, which will have no such scalar."""
+    found = fold_of(fold)
+    own = {s.name for s in fold.body if isinstance(s, Assign)} - {found[0] if found else ""}
+    inside = {id(s) for s in statements((fold,))}
+    return any(own & reads(e) for s in body if id(s) not in inside for e in expressions(s))
 
 
 def _bounds_known(sweep: Sweep, facts: Facts) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...loopnest.affine import Affine
-from ...loopnest.fold import reads
+from ...loopnest.fold import reads, substitute
 from ...loopnest.ir import Assign, Call, Compare, Expr, For, If, Kind, Nest, Stmt, Var
 
 
@@ -33,25 +33,6 @@ class Wave:
 
 
 @dataclass(frozen=True)
-class Waves:
-    """The nest with waves in place of two loops."""
-
-    root: For
-    nest: Nest
-    along: Mapping[int, Wave]
-    """By ``id`` of the loops along a wave: they become axes."""
-    folds: frozenset[int]
-    """``id`` of the loops inside that only take the least or the largest of a row of elements."""
-    seconds: float
-    required: tuple[Affine, ...]
-    """Forms that a test in front shows to be >= 0."""
-    equal_required: tuple[tuple[str, Affine], ...]
-    """Extents that it shows to be equal to a form."""
-    names: frozenset[str]
-    """Scalars of the new loops: no test in front may ask for them."""
-
-
-@dataclass(frozen=True)
 class Sweep:
     """Two loops, one right inside the other, and those around them."""
 
@@ -67,9 +48,45 @@ class Sweep:
         return (*self.outer, self.row, self.column)
 
 
+@dataclass(frozen=True)
+class Waves:
+    """The nest with waves in place of two loops."""
+
+    root: For
+    nest: Nest
+    along: Mapping[int, Wave]
+    """By ``id`` of the loops along a wave: they become axes."""
+    folds: frozenset[int]
+    """``id`` of the loops inside that only take the least or the largest of a row of elements."""
+    sweep: Sweep
+    """What was replaced."""
+    seconds: float
+    replaced_seconds: float
+    """Of the loops as they were, interpreted."""
+    required: tuple[Affine, ...]
+    """Forms that a test in front shows to be >= 0."""
+    equal_required: tuple[tuple[str, Affine], ...]
+    """Extents that it shows to be equal to a form."""
+    names: frozenset[str]
+    """Scalars of the new loops: no test in front may ask for them."""
+
+
 def is_fold(loop: Stmt) -> bool:
     """``for k in ..: best = max(best, e)`` of integers, or the same with an ``if``."""
-    return isinstance(loop, For) and len(loop.body) == 1 and fold_step(loop.body[0]) is not None
+    return isinstance(loop, For) and fold_of(loop) is not None
+
+
+def fold_of(loop: For) -> tuple[str, str, Expr] | None:
+    """``(best, "max", e)``, also of ``cost = e``, then ``if cost > best: best = cost``."""
+    match loop.body:
+        case (statement,):
+            return fold_step(statement)
+        case (Assign(name=name, value=value), statement):
+            found = fold_step(statement)
+            if found is None or name == found[0] or found[0] in reads(value):
+                return None
+            return *found[:2], substitute(found[2], {name: value})
+    return None
 
 
 def fold_step(statement: Stmt) -> tuple[str, str, Expr] | None:

@@ -18,8 +18,9 @@ from .restate import asking_sums, without_folds
 from .slices import without_slices
 from .starts import with_fitting_starts
 from .stored import Stored, with_stores
+from .windows import without_windows
 
-PASSES = (without_folds, without_slices, without_records, without_empty_extremes)
+PASSES = (without_windows, without_folds, without_slices, without_records, without_empty_extremes)
 
 
 def emit_restated_arrays(region: Region) -> Match | Refusal | None:

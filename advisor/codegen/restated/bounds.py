@@ -56,6 +56,19 @@ class Known:
 
     def never_negative(self, node: Form) -> frozenset[str] | None:
         """Names that must not be negative for the form to be at least zero; None if unknown."""
+        form = self._lowest(node)
+        if form is None:
+            return None
+        names = frozenset(term for term in form if term and not term.startswith("len("))
+        steady = names <= self.natural and all(self._is_fixed(term) for term in form)
+        return names if steady and all(count >= 0 for count in form.values()) else None
+
+    def least(self, node: Form) -> Form | None:
+        """The smallest value of a form, of what does not change in the loops; None if unknown."""
+        form = self._lowest(node)
+        return form if form is not None and all(map(self._is_fixed, form)) else None
+
+    def _lowest(self, node: Form) -> dict[str, int] | None:
         form = dict(node)
         for loop in reversed(self.loops):
             if not isinstance(loop.target, ast.Name) or loop.target.id not in form:
@@ -65,9 +78,7 @@ class Known:
             if ends is None:
                 return None
             form = added(form, ends[0] if times > 0 else ends[1], times)
-        names = frozenset(term for term in form if term and not term.startswith("len("))
-        steady = names <= self.natural and all(self._is_fixed(term) for term in form)
-        return names if steady and all(count >= 0 for count in form.values()) else None
+        return form
 
     def _is_fixed(self, term: str) -> bool:
         names = {n.id for n in ast.walk(ast.parse(term or "0")) if isinstance(n, ast.Name)}
@@ -86,3 +97,16 @@ def _ends(loop: ast.For) -> tuple[dict[str, int], dict[str, int]] | None:
         ) if step > 0:
             return linear(start), added(linear(stop), {"": -1})
     return None
+
+
+def spelled(form: Form) -> str:
+    """``len(xs) - window + 1``."""
+    terms = sorted(form.items(), key=lambda item: (item[0] == "", item[1] < 0))
+    text = ""
+    for name, count in terms:
+        sign = "-" if count < 0 else "+"
+        size = (
+            str(abs(count)) if not name else name if abs(count) == 1 else f"{abs(count)} * {name}"
+        )
+        text += f" {sign} {size}" if text else f"{'-' if count < 0 else ''}{size}"
+    return text or "0"

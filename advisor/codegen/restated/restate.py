@@ -38,6 +38,7 @@ from .swaps import without_swaps
 from .twister import with_twister
 from .unpacked import with_unpacked_rows
 from .vectors import with_components
+from .windows import without_windows
 
 _ROUNDS = 20
 
@@ -59,6 +60,7 @@ PASSES = (
     without_prints,
     without_filled,
     with_unpacked_rows,
+    without_windows,
     without_swaps,
     without_ints_among_floats,
     without_called_conditions,

@@ -16,7 +16,7 @@ from ...loopnest.scope import dotted, own_nodes
 from ...model import Edit, ValueInfo
 from ...names import import_edit
 from .appends import EMPTY
-from .bounds import added, linear
+from .bounds import added, linear, spelled
 from .draft import Draft
 
 _DTYPES = {Kind.FLOAT: "float64", Kind.INT: "int64", Kind.BOOL: "bool"}
@@ -58,16 +58,17 @@ def with_stores(draft: Draft) -> Stored | None:
     if len(set(names.values())) < len(names):
         return None
     lines, values, edits = [], {}, list(counter.edits)
-    for name, call in appended.items():
+    for name, calls in appended.items():
         type_ = types[name]
         assert type_ is not None
         dtype = _DTYPES[type_.kind]
         given = "" if dtype == "float64" else f", dtype={dtype if dtype == 'bool' else 'int'}"
         lines.append(f"{names[name]} = {numpy}.empty({counter.count}{given})")
         values[names[name]] = _array(dtype)
-        start, end = draft.source.span(call)
-        text = draft.source.text(call.args[0])
-        edits.append(Edit(start, end, f"{names[name]}[{counter.position}] = {text}"))
+        for call in calls:
+            text = draft.source.text(call.args[0])
+            store = f"{names[name]}[{counter.position}] = {text}"
+            edits.append(Edit(*draft.source.span(call), store))
     made = frozenset(names.values())
     new = draft.advanced([*draft.above(draft.loop, lines), *edits], values, gone=appended)
     new = replace(new, names=new.names | made).importing(import_)
@@ -138,29 +139,52 @@ def _element(nest: Nest, name: str) -> Scalar | None:
     return info.element
 
 
-def _appended(draft: Draft) -> dict[str, ast.Call]:
-    """Lists that each iteration surely appends one element to -> the call; no other use of them."""
+def _appended(draft: Draft) -> dict[str, list[ast.Call]]:
+    """Lists that each iteration appends one element to -> the calls; no other use of them."""
     loop = draft.loop
     if not isinstance(loop, ast.For) or _leaves_early(loop):
         return {}
-    found: dict[str, ast.Call] = {}
-    for statement in loop.body:
-        match statement:
-            case ast.Expr(
-                value=ast.Call(
-                    func=ast.Attribute(value=ast.Name(id=name), attr="append"),
-                    args=[one],
-                    keywords=[],
-                ) as call
-            ) if not isinstance(one, ast.Starred) and name not in found:
-                found[name] = call
-    for name in list(found):
+    found: dict[str, list[ast.Call]] = {}
+    for name in dict.fromkeys(n for s in ast.walk(loop) if (n := _grown(s)) is not None):
+        calls = _once(loop.body, name)
         uses = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
         seen = draft.values.get(name)
         aliases = draft.region.observation.aliases if draft.region.observation else ()
         plain = seen is None or seen.type_name == EMPTY.type_name
-        if len(uses) != 1 or not plain or any(name in pair for pair in aliases):
+        if calls is None or len(uses) != len(calls) or not plain:
             return {}
+        if any(name in pair for pair in aliases):
+            return {}
+        found[name] = calls
+    return found
+
+
+def _grown(node: ast.AST) -> str | None:
+    """The list that a statement appends one element to."""
+    match node:
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[one], keywords=[]
+            )
+        ) if not isinstance(one, ast.Starred):
+            return name
+    return None
+
+
+def _once(block: Sequence[ast.stmt], name: str) -> list[ast.Call] | None:
+    """The calls of which every way through the block comes to one; None if some do not."""
+    found: list[ast.Call] | None = None
+    for statement in block:
+        calls = None
+        if _grown(statement) == name:
+            assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+            calls = [statement.value]
+        elif isinstance(statement, ast.If):
+            then, other = _once(statement.body, name), _once(statement.orelse, name)
+            calls = None if then is None or other is None else [*then, *other]
+        if calls is not None and found is not None:
+            return None
+        found = calls or found
     return found
 
 
@@ -194,8 +218,8 @@ def _counter(draft: Draft) -> _Counter | None:
             if any(_names(a) & set(stores) for a in args):
                 return None
             low = linear(args[0]) if len(args) > 1 else {}
-            count = _spelled(added(linear(args[-1]), low, -1))
-            return _Counter(_spelled(added({name: 1}, low, -1)), f"max({count}, 0)")
+            count = spelled(added(linear(args[-1]), low, -1))
+            return _Counter(spelled(added({name: 1}, low, -1)), f"max({count}, 0)")
         case ast.Tuple(elts=[ast.Name(id=name), _]), ast.Call(
             func=ast.Name(id="enumerate"), args=[ast.Name(id=over)], keywords=[]
         ) if stores.count(name) == 1 and over not in stores:
@@ -241,16 +265,3 @@ def _is_sum(node: ast.expr) -> bool:
 
 def _names(node: ast.expr) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-
-
-def _spelled(form: dict[str, int]) -> str:
-    """``len(xs) - window + 1``."""
-    terms = sorted(form.items(), key=lambda item: (item[0] == "", item[1] < 0))
-    text = ""
-    for name, count in terms:
-        sign = "-" if count < 0 else "+"
-        size = (
-            str(abs(count)) if not name else name if abs(count) == 1 else f"{abs(count)} * {name}"
-        )
-        text += f" {sign} {size}" if text else f"{'-' if count < 0 else ''}{size}"
-    return text or "0"

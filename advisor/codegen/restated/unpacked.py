@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ...loopnest.scope import own_nodes
 from ...model import Basis, Condition, Edit, ValueInfo
+from ...names import import_edit
 from .draft import Draft
 
 
@@ -42,7 +43,7 @@ class _Rows:
             for n in ast.walk(draft.loop)
             if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
         }
-        if width is None or name in stored:
+        if width is None or name in stored or self._is_written():
             return draft
         self.columns = tuple(draft.free(f"{name}_{k}") for k in range(width))
         for node in (draft.loop, *own_nodes(draft.loop)):
@@ -65,9 +66,24 @@ class _Rows:
         values = dict.fromkeys(self.columns, seen)
         new = draft.advanced([*draft.above(draft.loop, above), *self.edits], values)
         new = replace(new, names=new.names | frozenset(self.columns))
-        for test in (f"{name}.ndim == 2", f"{name}.shape[1] == {width}"):
+        numpy, import_ = import_edit(draft.source, "numpy", "np")
+        new = new.importing(import_)
+        tests = (f"type({name}) is {numpy}.ndarray", f"{name}.ndim == 2")
+        for test in (*tests, f"{name}.shape[1] == {width}"):
             new = new.asking(test, Condition(test, Basis.OBSERVED, guarded=True, test=test))
         return new
+
+    def _is_written(self) -> bool:
+        """Whether the loop changes the array: columns of it would be the same memory."""
+        for node in ast.walk(self.draft.loop):
+            if not isinstance(node, ast.Subscript) or isinstance(node.ctx, ast.Load):
+                continue
+            base: ast.expr = node
+            while isinstance(base, ast.Subscript):
+                base = base.value
+            if isinstance(base, ast.Name) and base.id == self.name:
+                return True
+        return False
 
     def _walked(self, target: ast.expr, iterable: ast.expr) -> None:
         """Where the rows are gone through: by themselves, in ``enumerate`` and in ``zip``."""

@@ -1,14 +1,14 @@
-"""Steps that launch the same each time, recorded as a CUDA graph; and strips of cells a thread."""
+"""Steps that launch the same each time, recorded as a CUDA graph and replayed."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_programs import BURGERS, DIFFUSE, ERODE, HEAT, PROGRAMS, Program, board, grid
+from cuda_programs import BURGERS, HEAT, Program, board, grid
 from test_in_simulator import rewritten, simulated
 from test_narrow import LIFE
 
-from gpuadvise.codegen.cuda_backend import plan, replay
+from gpuadvise.codegen.cuda_backend import replay
 
 JACOBI = """
 def relax(a, b, steps):
@@ -158,37 +158,3 @@ def test_long_kernels_are_launched(monkeypatch: pytest.MonkeyPatch, soon: None) 
 )
 def test_after_how_many_steps_arrays_are_back(exchanges: object, steps: int | None) -> None:
     assert replay.turns(exchanges) == steps  # type: ignore[arg-type]
-
-
-STRIPS = (
-    next(p for p in PROGRAMS if p.name == "heat"),
-    next(p for p in PROGRAMS if p.name == "script"),
-    Program("diffuse", DIFFUSE, "diffuse", ((grid(9, 8), 0.2, 3), (grid(1, 3), 0.2, 2))),
-    Program("erode", ERODE, "erode", ((grid(6, 9), grid(6, 9, 1), 3),)),
-    Program("life", LIFE, "f", ((board(9, 8), 3), (board(1, 1), 2), (board(4, 5), 1))),
-)
-
-
-def test_strips_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "MANY", 2)
-    texts = [rewritten(program) for program in STRIPS]
-    assert "for i in range(1 + 4 * i, 1 + 4 * i + 4):" in texts[0]
-    assert "grid = max(1, (m + 29) // 32), max(1, (n + 29) // 32)" in texts[0]
-    assert "            continue\n" in texts[2] and "        new[i, j] = 0" in texts[4]
-    pairs = [(p.text, t, p.function, p.args, p.inputs) for p, t in zip(STRIPS, texts, strict=True)]
-    for program, outcome in zip(STRIPS, simulated(pairs), strict=True):
-        assert [why for why, _ in outcome] == [None] * len(outcome), program.name
-        assert outcome[0][1] > 0
-
-
-@pytest.mark.parametrize("name", ["mandelbrot", "product", "pairwise", "softmax", "burgers"])
-def test_what_takes_long_for_each_cell_has_no_strips(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(plan, "MANY", 2)
-    text = rewritten(next(p for p in PROGRAMS if p.name == name))
-    assert "+ 4):" not in text
-
-
-def test_few_cells_have_no_strips() -> None:
-    assert "+ 4):" not in rewritten(STRIPS[0])
