@@ -58,6 +58,9 @@ it: numba's import and one compilation cost 0.65 s, compiling for threads 0.7 s 
 PLAINLY = 0.5
 """A rewrite that may bring the script below this part of what the best so far is predicted to take
 is tried even where that takes the time of another run of the best."""
+AMPLE = 60.0
+"""Seconds left from which on loops are tried as well that hardly can gain: a budget of three runs
+of a script of five seconds leaves a quarter of that."""
 SHORT = 6.0
 """Time is short where fewer replays are left, beside a whole run of the best so far: a rewrite that
 is slower is stopped at four times the original's time,"""
@@ -247,7 +250,8 @@ class _Choice:
                 return Trial(candidate, Inconclusive(left))
         reserve = self.trying.reserve([*elsewhere, *before])
         if hopeless := self._not_worth_it(candidate, before, reserve):
-            self._beaten.add(candidate.id)
+            if self._ample_time or not self._brief(candidate):
+                self._beaten.add(candidate.id)
             return Trial(candidate, Inconclusive(f"not tried: {hopeless}"))
         if self._no_time(candidate, before, elsewhere, reserve):
             self.trying.partial = True
@@ -280,8 +284,8 @@ class _Choice:
         trying, region = self.trying, candidate.region
         short = SHORT * trying.replay(region) + COMPILING
         is_short = trying.deadline.remaining() <= reserve + short
-        brief = candidate.match.needs and trying.entry(region) < ENTERING
-        if brief and (is_short or any(isinstance(t.region_verdict, Verified) for t in before)):
+        passed = any(isinstance(t.region_verdict, Verified) for t in before)
+        if self._brief(candidate) and (is_short or passed or not self._ample_time):
             return f"the loop takes {trying.entry(region) * 1e6:.2g} us each time it is entered"
         if not is_short:
             return None
@@ -290,6 +294,14 @@ class _Choice:
         if least > best:
             return f"the script would take {least:.2g} s at best, with another {best:.2g} s"
         return None
+
+    def _brief(self, candidate: Candidate) -> bool:
+        """Whether entering the rewritten loop costs what the loop itself takes."""
+        return bool(candidate.match.needs) and self.trying.entry(candidate.region) < ENTERING
+
+    @property
+    def _ample_time(self) -> bool:
+        return self.trying.deadline.remaining() > AMPLE
 
     def _in_the_mean(self, seconds: float) -> float:
         """What a first run spends on a compiler, in the mean of the user's runs."""
@@ -316,6 +328,7 @@ class _Choice:
             proved = self.trying.on_states(trial.candidate, full=True)
             if isinstance(proved.region_verdict, Verified | Unavailable):
                 proved = self.trying.script(proved, _quickest(rivals), quick=self.several)
+                proved = self.trying.afterwards(proved)
                 run.append(proved)
             done[id(trial)] = proved
         return [done.get(id(trial), trial) for trial in place]

@@ -45,8 +45,32 @@ def mend(composer: Composer, parts: Sequence[Candidate], base: Whole | None) -> 
     """All mistakes mended at once, on top of ``base``, the patch found so far.
 
     ``parts``: most costly first. Where two want the same text, the costlier one has it; where all
-    of them together are wrong, the culprits are found by halving.
+    of them together are wrong, the culprits are found by halving. What may change digits comes
+    after what is safe, which finding the culprits among it must not cost.
     """
+    safe = [part for part in parts if part.match.safe]
+    risky = [part for part in parts if not part.match.safe]
+    if not safe or not risky:
+        return _mend(composer, parts, base)
+    first = _mend(composer, safe, base)
+    second = _mend(composer, risky, first.whole or _with_what_is_right(first, base))
+    known = {trial.candidate.id: trial for trial in (*first.trials, *second.trials)}
+    return Mending(
+        [known[part.id] for part in parts],
+        second.whole or first.whole,
+        first.verdicts | second.verdicts,
+    )
+
+
+def _with_what_is_right(found: Mending, base: Whole | None) -> Whole | None:
+    """What gains nothing by itself may yet gain with others: it stays where it is right."""
+    told = found.verdicts
+    right = [t for t in found.trials if not wrong(told.get(t.candidate.id, WHOLE_RUNS))]
+    known = base or _NOTHING
+    return Whole((*known.trials, *right), known.patched, known.verdict) if right else base
+
+
+def _mend(composer: Composer, parts: Sequence[Candidate], base: Whole | None) -> Mending:
     bare = composer.trying.bare_wall
     trials = [
         Trial(candidate, WHOLE_RUNS, predicted_script_seconds=_expected(candidate, bare))

@@ -88,6 +88,8 @@ class Trying(Estimates):
         """Something was left untried for want of time."""
         self._results: dict[str, list[StateResult]] = {}
         self._perturbed: set[str] = set()
+        self._not_replayed: dict[str, str] = {}
+        """Why candidates were not run on a recorded state."""
         self._replayed: set[int] = set()
         """``id`` of the states on which the original was run: later candidates share that."""
         self._promises: dict[str, str | None] = {}
@@ -136,8 +138,13 @@ class Trying(Estimates):
             if failed(results[-1]):
                 break
             if isinstance(results[-1].failure, Inconclusive):
-                self.partial |= results[-1].failure != TOO_SLOW
-                return Trial(candidate, results[-1].failure)
+                short = results[-1].failure != TOO_SLOW
+                self.partial |= short
+                if not (short and any(result.same for result in results)):
+                    return Trial(candidate, results[-1].failure)
+                # Equal where there was time; that another state had none takes nothing from it.
+                del results[-1]
+                break
         if full and not any(failed(result) for result in results):
             self._on_perturbed(candidate, states, {source.path: text})
         verdict = verdict_of(results)
@@ -187,7 +194,14 @@ class Trying(Estimates):
         self, candidate: Candidate, state: HeldState, text: bytes, why: str
     ) -> Verdict:
         """What small inputs say of a candidate, where the recorded ones take too long: ``why``."""
+        self._not_replayed[candidate.id] = why
         limit = min(PERTURBED, self.deadline.remaining() - self.pair(candidate))
+        return self._on_small_inputs(candidate, state, text, limit)
+
+    def _on_small_inputs(
+        self, candidate: Candidate, state: HeldState, text: bytes, limit: float
+    ) -> Verdict:
+        why = self._not_replayed[candidate.id]
         if limit < LEAST or not candidate.match.safe:
             return Unavailable(why)
         self.progress(f"{candidate.rule}, line {candidate.region.site.line}: perturbed inputs")
@@ -204,6 +218,27 @@ class Trying(Estimates):
             return verdict_of([result])
         count = result.perturbed.count
         return Unavailable(f"{why}; equal on {count} small inputs made from it" if count else why)
+
+    def afterwards(self, trial: Trial) -> Trial:
+        """A rewrite whose whole runs were equal, now with the small inputs there was no time for.
+
+        Whole runs came first, as without them nothing is offered; what a script writes may show
+        little of what its loops compute.
+        """
+        candidate, verdict = trial.candidate, trial.region_verdict
+        why = self._not_replayed.get(candidate.id)
+        if not isinstance(verdict, Unavailable) or verdict.why != why:
+            return trial
+        source = candidate.region.source
+        states = nearest(self.server.states_of(candidate.region), candidate.region)
+        if not states or not isinstance(trial.script_verdict, Verified):
+            return trial
+        text = combine(source, [candidate.match.edits])
+        limit = min(PERTURBED, self.deadline.remaining())
+        found = self._on_small_inputs(candidate, states[0], text, limit)
+        if isinstance(found, Unavailable):
+            return replace(trial, region_verdict=found)
+        return replace(trial, region_verdict=found, script_verdict=found)
 
     def _broken_promise(self, candidate: Candidate, text: bytes) -> str | None:
         """What the ledger says of the text and is not so; read once."""

@@ -70,6 +70,24 @@ def test_the_wrong_one_is_found_and_left_out(world):
     assert "standard output" in reasons(chosen)["wrong"]
 
 
+def test_what_changes_digits_does_not_cost_what_is_safe(world):
+    """Tried behind it: the safe one is in the patch, and one run tells that the other is wrong."""
+    risky = mistake(world, "risky", 9.0, ("other += i", "other += i + 1"))
+    safe = mistake(world, "safe", 2.0, WAITS[0])
+    safe = replace(safe, match=replace(safe.match, ledger=()))
+    chosen = world.choose(risky, safe)
+    assert winners(chosen) == ["safe"], chosen
+    assert "standard output" in reasons(chosen)["risky"]
+
+
+def test_what_is_safe_goes_with_what_changes_digits(world):
+    """The safe one alone is too little for the threshold; with the other it is in the patch."""
+    parts = [mistake(world, f"m{k}", 1.0 + k, wait) for k, wait in enumerate(WAITS)]
+    parts[0] = replace(parts[0], match=replace(parts[0].match, ledger=()))
+    chosen = world.choose(*parts, min_speedup=2.0)
+    assert winners(chosen) == ["m0", "m1", "m2"], chosen
+
+
 def test_nothing_is_left_where_each_is_wrong(world):
     chosen = world.choose(
         mistake(world, "one", 3.0, ("other += i", "other += i + 1")),

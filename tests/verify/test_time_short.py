@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 
 from gpuadvise.deadline import Deadline
 from gpuadvise.model import (
+    Basis,
     Calls,
     Candidate,
+    Condition,
     Edit,
     ErrorSize,
     Exactness,
@@ -27,12 +30,14 @@ from gpuadvise.model import (
     SiteObservation,
     Source,
     Trial,
+    Unavailable,
     Verified,
 )
 from gpuadvise.verify.capture import take
 from gpuadvise.verify.choose import _Choice
 from gpuadvise.verify.compare import Different, Same
 from gpuadvise.verify.one_trial import OneTrial, StateResult
+from gpuadvise.verify.perturbed import Perturbed
 from gpuadvise.verify.replies import HURRIED, Reference, Run
 from gpuadvise.verify.schedule import Room
 from gpuadvise.verify.telling import nearest, trifling
@@ -177,6 +182,9 @@ def test_a_loop_of_a_few_microseconds_is_not_tried_where_time_is_short():
     assert not left_out(Fake(300.0), inner, [])
     found = predicted(2.0)(candidate("outer", OUTER, "numpy"))
     assert left_out(Fake(300.0), inner, [found])
+    # Nor as a second chance, before the loop around it had its first.
+    trying = Fake(20.0)
+    assert _Choice(trying)._place([inner], []) and not trying.asked
     assert not left_out(Fake(15.0), candidate("plain Python", INNER), [])
 
 
@@ -238,6 +246,54 @@ def test_a_second_candidate_leaves_time_for_a_whole_run_of_the_first():
     assert given[0] == 10.0
     predicted = 0.1 * 5.0 + 0.9 * 5.0 / 4.0 + 0.25
     assert given[1] == pytest.approx(10.0 - 1.15 * predicted)
+
+
+def test_a_second_state_that_finds_no_time_takes_nothing_from_the_first():
+    same = StateResult(1, "first", Same(ErrorSize(), "equal"), None, (4.0,), (1.0,), 0.25)
+    never = replace(same, comparison=None, failure=HURRIED)
+    answers = {"first": same, "second": never}
+    held = [
+        SimpleNamespace(try_candidate=lambda *_, name=name, **__: answers[name]) for name in answers
+    ]
+    trying = Fake(10.0)
+    trying.server = SimpleNamespace(states_of=lambda where: held)  # type: ignore[assignment]
+    often = candidate("array", region(2, 0.9, 100, Calls(100, 0.9)), "numpy")
+    assumed = Condition("nobody looks", Basis.ASSUMED)  # so that there are no perturbed inputs
+    often = replace(often, match=replace(often.match, ledger=(assumed,)))
+    found = Trying.on_states(trying, often, full=True)
+    assert isinstance(found.region_verdict, Verified) and trying.partial
+    answers["first"] = never
+    trying = Fake(10.0)
+    trying.server = SimpleNamespace(states_of=lambda where: held)  # type: ignore[assignment]
+    assert Trying.on_states(trying, often, full=True).region_verdict == HURRIED
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_small_inputs_come_after_whole_runs_where_there_was_no_time_for_them_before(right):
+    """6 s for a script of 5 s: whole runs first, then what is left."""
+    asked: list[float] = []
+    wrong = Perturbed(7, None if right else "the result differs")
+
+    def small(*args: object, limit: float, **options: object) -> StateResult:
+        asked.append(limit)
+        return StateResult(1, "first", None, Unavailable("too long"), perturbed=wrong)
+
+    held = SimpleNamespace(perturb_alone=small)
+    trying = Fake(6.0)
+    trying.server = SimpleNamespace(states_of=lambda where: [held])  # type: ignore[assignment]
+    tried = Trying.on_states(trying, candidate("compiled", OUTER, "numba"))
+    assert isinstance(tried.region_verdict, Unavailable) and not asked
+    assert trying.afterwards(tried) is tried, "nothing is offered: nothing is to be proved"
+    done = trying.afterwards(replace(tried, script_verdict=faster(9.0)))
+    assert asked == [5.0]
+    if right:
+        assert isinstance(done.region_verdict, Unavailable)
+        assert "equal on 7 small inputs" in done.region_verdict.why
+        assert isinstance(done.script_verdict, Verified)
+        assert trying.afterwards(done) is done, "once is enough"
+    else:
+        assert isinstance(done.region_verdict, Mismatch)
+        assert isinstance(done.script_verdict, Mismatch)
 
 
 # ------------------------------------------------------------------- later calls
