@@ -28,6 +28,20 @@ def differences(s, t):
     ),
     Rewrites(
         before="""\
+def distance(a, b):
+    d = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            cost = 0 if a[i - 1] == b[j - 1] else 1
+            d[i][j] = min(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + cost)
+    return d
+""",
+        inputs="args = ('GATTACA' * 12, 'GACTA-AC' * 11)",
+        function="distance",
+        contains=("# elements of one diagonal do not need each other", "d_flat[at:end:"),
+    ),
+    Rewrites(
+        before="""\
 import numpy as np
 
 
@@ -117,6 +131,17 @@ bins = rng.integers(0, 10, 500)
 args = (np.zeros(10, dtype=int), bins, rng.random(500), np.zeros(10))""",
         function="histogram",
         contains=("np.bincount(bins", "np.add.at(total"),
+    ),
+    Ignores(
+        before="""\
+def smear(u):
+    for i in range(1, len(u)):
+        for j in range(4, u.shape[1] - 4):
+            u[i, j] = u[i - 1, j + 4] + u[i, j - 1]
+""",
+        because="an element needs one too far to the right in the row above",
+        inputs="args = (rng.random((40, 50)),)",
+        function="smear",
     ),
     Ignores(
         before="""\

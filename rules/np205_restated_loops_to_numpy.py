@@ -27,26 +27,26 @@ def highest(prices, width):
     ),
     Rewrites(
         before="""\
-class Star:
+class Body:
     def __init__(self, x, mass):
         self.x = x
         self.mass = mass
 
 
-def pulls(stars, width):
+def pulls(bodies, width):
     found = []
-    for one in stars:
+    for one in bodies:
         pull = 0.0
-        for other in stars:
+        for other in bodies:
             gap = abs(one.x - other.x)
             if gap < width:
                 pull += other.mass * gap
         found.append(pull)
     return found
 """,
-        inputs="args = ([Star(x, 1.0 + x) for x in rng.random(80).tolist()], 0.25)",
+        inputs="args = ([Body(x, 1.0 + x) for x in rng.random(80).tolist()], 0.25)",
         function="pulls",
-        contains=("stars_x = [star.x for star in stars]", "found.extend(found_new.tolist())"),
+        contains=("bodies_x = [body.x for body in bodies]", "found.extend(found_new.tolist())"),
     ),
     Ignores(
         before="""\

@@ -169,7 +169,8 @@ def _match(source: Source, walked: ast.expr, made: ast.Call) -> Match | None:
         return None
     start, end = source.span(walked)
     return Match(
-        edits=(helper, Edit(start, start, f"{name}("), Edit(end, end, ")")),
+        # one piece: what goes around it belongs to others
+        edits=(helper, Edit(start, end, f"{name}({walked.id})")),
         why="",
         change="each batch is taken out of the tensors with one index",
         ledger=(

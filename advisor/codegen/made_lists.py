@@ -43,6 +43,18 @@ class MadeTable:
             tests.append(f"{vector}([row[0] for row in {name}], {kind})")
         return tests
 
+    def plain_tests(self, name: str, kind: str, bits: int) -> list[str]:
+        """The same without a helper, as conditions that are joined by ``and``."""
+        edges = [f"{name}[0]"] if self.first_row else []
+        edges += [f"[row[0] for row in {name}]"] if self.first_column else []
+        tests = [f"len({name}) > 1", f"len(set(map(len, {name}))) == 1", f"len({name}[0]) > 1"]
+        tests.append(f"type({name}[-1][-1]) is {kind}")
+        tests += [f"set(map(type, {edge})) == {{{kind}}}" for edge in edges]
+        if kind == "int":
+            tests.append(f"abs({name}[-1][-1]) <= 2**{bits}")
+            tests += [f"max(map(abs, {edge})) <= 2**{bits}" for edge in edges]
+        return tests
+
     def array(self, name: str, new: str, numpy: str, dtype: str) -> list[str]:
         """Lines that make the array ``new`` of its elements."""
         shape = f"(len({name}), len({name}[0]))"

@@ -82,7 +82,8 @@ class InlineLowering(CallLowering):
         frame.width = _returned_width(body, node.lineno, name)
         frame.result = self.invent(name)
         results = [f"{frame.result}{k}" for k in range(frame.width)] or [frame.result]
-        self.inlined.append((tuple(results), node))
+        if frame.width != 1:  # a tuple of one is not its element
+            self.inlined.append((tuple(results), node))
         looping = any(contains_return(s, loops_only=True) for s in body)
         if looping:
             frame.done = self.invent(f"{name}_done")

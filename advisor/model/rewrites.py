@@ -50,6 +50,8 @@ class Around:
     """Lines in front of them and behind them."""
     made: frozenset[str] = frozenset()
     """Arrays that the lines in front make, as the loop needs them: nothing is asked of them."""
+    known: tuple[str, ...] = ()
+    """Tests that hold of what the text in front of the loop makes, and are not asked."""
 
 
 @dataclass(frozen=True)

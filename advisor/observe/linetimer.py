@@ -143,7 +143,8 @@ class LineTimers:
         passed = (now - self.last_cpu) - (beside - self.last_beside)
         self.last_cpu, self.last_beside = now, beside
         if self.on:
-            self._keep_budget(passed, now)
+            if self._under_way(frame):
+                self._keep_budget(passed, now)
         elif not self.done and now >= self.resume_at and self._under_way(frame):
             self._switch_on()
         if self.deadline is not None and time.monotonic() > self.deadline:
@@ -166,7 +167,7 @@ class LineTimers:
             self.gap *= self.growth
 
     def _under_way(self, frame: types.FrameType | None) -> bool:
-        """Whether timed code is being executed: imports, for one, are not to use up the slice."""
+        """Whether timed code is being executed: imports, for one, are not to use up the budget."""
         while frame is not None:
             if id(frame.f_code) in self.codes:
                 return True

@@ -56,6 +56,9 @@ COMPILATIONS = 3.0
 """So many first calls more: compiled code is compiled again in the process that perturbs, and the
 time of that tells nothing."""
 LOOSENESS = (Exactness.BITS, Exactness.LAST_DIGIT, Exactness.REASSOCIATED)
+SURE = 1.5
+"""A replay that is no longer needed is begun where so many times its time is left."""
+ONLY_RUNS = "; no state of the program was compared, only whole runs"
 OUT_OF_TIME = Inconclusive("the time budget ran out before it was tried")
 NOTHING_TO_PROVE = Inconclusive(
     "no state of the program could be compared, and the script writes nothing: "
@@ -97,13 +100,14 @@ class Trying(Estimates):
         """Seconds for one whole run of the best that was found on states, and not run yet."""
 
     # ------------------------------------------------------------------- states
-    def on_states(self, candidate: Candidate, *, full: bool = False) -> Trial:
+    def on_states(self, candidate: Candidate, *, full: bool = False, forced: bool = False) -> Trial:
         """A candidate on the program's own states, where the hot place was entered.
 
         On the first state that says something, unless ``full``: those that cannot win need not be
         proved right. A first call with no data, or with types that are left to the original loop,
         says nothing.
-        ``full``: on all of them, and on inputs perturbed from theirs.
+        ``full``: on all of them, and on inputs perturbed from theirs. ``forced``: also where that
+        leaves no time for whole runs, as they were made.
         """
         source = candidate.region.source
         try:
@@ -118,7 +122,8 @@ class Trying(Estimates):
             return Trial(candidate, Unavailable("no state of the program could be held here"))
         # What the original does on the first state is known after the first candidate.
         known = id(states[0]) in self._replayed
-        if not self._results.get(candidate.id) and self._too_long(candidate, known=known):
+        new = not self._results.get(candidate.id)
+        if new and not forced and self._too_long(candidate, known=known):
             replay = self.replay(candidate.region)
             why = f"one replay takes about {replay:.2g} s, and the time budget leaves less"
             return Trial(candidate, self._without_replay(candidate, states[0], text, why))
@@ -141,7 +146,7 @@ class Trying(Estimates):
                 short = results[-1].failure != TOO_SLOW
                 self.partial |= short
                 if not (short and any(result.same for result in results)):
-                    return Trial(candidate, results[-1].failure)
+                    return Trial(candidate, self._stopped(candidate, states[0], text, results[-1]))
                 # Equal where there was time; that another state had none takes nothing from it.
                 del results[-1]
                 break
@@ -190,6 +195,16 @@ class Trying(Estimates):
         once = max(r.first_call + max(r.candidate_times, default=0.0) for r in results)
         return self.deadline.remaining() > 1.2 * replay + once + NEXT_RUN * predicted
 
+    def _stopped(
+        self, candidate: Candidate, state: HeldState, text: bytes, result: StateResult
+    ) -> Verdict:
+        """Of a call that was not done in its time; where the budget was short, runs may tell."""
+        failure = result.failure
+        assert isinstance(failure, Inconclusive)
+        if failure == TOO_SLOW or not self.has_room_for_a_run:
+            return failure
+        return self._without_replay(candidate, state, text, failure.why)
+
     def _without_replay(
         self, candidate: Candidate, state: HeldState, text: bytes, why: str
     ) -> Verdict:
@@ -229,16 +244,19 @@ class Trying(Estimates):
         why = self._not_replayed.get(candidate.id)
         if not isinstance(verdict, Unavailable) or verdict.why != why:
             return trial
-        source = candidate.region.source
         states = nearest(self.server.states_of(candidate.region), candidate.region)
         if not states or not isinstance(trial.script_verdict, Verified):
             return trial
-        text = combine(source, [candidate.match.edits])
+        known = id(states[0]) in self._replayed
+        if self.deadline.remaining() > SURE * self.look(candidate, known=known):
+            del self._not_replayed[candidate.id]
+            seen = self.on_states(candidate, forced=True).region_verdict
+            if isinstance(seen, Verified | Mismatch):
+                return _known_now(trial, seen)
+        text = combine(candidate.region.source, [candidate.match.edits])
         limit = min(PERTURBED, self.deadline.remaining())
-        found = self._on_small_inputs(candidate, states[0], text, limit)
-        if isinstance(found, Unavailable):
-            return replace(trial, region_verdict=found)
-        return replace(trial, region_verdict=found, script_verdict=found)
+        self._not_replayed[candidate.id] = why
+        return _known_now(trial, self._on_small_inputs(candidate, states[0], text, limit))
 
     def _broken_promise(self, candidate: Candidate, text: bytes) -> str | None:
         """What the ledger says of the text and is not so; read once."""
@@ -294,7 +312,8 @@ class Trying(Estimates):
         left = max(LEAST, self.deadline.remaining() - self._kept)
         # A call is never longer than the whole script, but a compiler may be.
         limit = min(20.0 + 4 * self.bare_wall, left - self._whole_runs(0.5 * self.bare_wall))
-        replays = REPLAYS * self.replay(candidates[0].region) + 1.0
+        starting = max(self._starting(candidate) for candidate in candidates)
+        replays = REPLAYS * self.replay(candidates[0].region) + 1.0 + 2.0 * starting
         limit = min(left, max(limit, FIRST_TRY * left, replays))
         goal = self.goal(candidates)
         return state.try_candidate(
@@ -376,8 +395,7 @@ class Trying(Estimates):
         if isinstance(verdict, Verified) and alone:
             if nothing_compared(verdict):
                 return NOTHING_TO_PROVE
-            words = "; no state of the program was compared, only whole runs"
-            return replace(verdict, compared=verdict.compared + words)
+            return replace(verdict, compared=verdict.compared + ONLY_RUNS)
         return verdict
 
     def script(self, trial: Trial, beat: float | None, *, quick: bool) -> Trial:
@@ -404,6 +422,17 @@ class Trying(Estimates):
                 words = words.replace(f"; {STOOD_IN}", "")
             return replace(settled, compared=words)
         return settled
+
+
+def _known_now(trial: Trial, found: Verdict) -> Trial:
+    """A trial whose whole runs were equal, with what was found on its states afterwards."""
+    whole = trial.script_verdict
+    if isinstance(found, Unavailable) or not isinstance(whole, Verified):
+        return replace(trial, region_verdict=found)
+    if isinstance(found, Verified):
+        whole = replace(whole, compared=whole.compared.removesuffix(ONLY_RUNS))
+        return replace(trial, region_verdict=found, script_verdict=whole)
+    return replace(trial, region_verdict=found, script_verdict=found)
 
 
 def reason(verdict: Verdict) -> str:

@@ -3,9 +3,9 @@
 Both take arrays of the host and give arrays of the host, so that all copies count; a first call
 compiles, then the median of three is compared. By hand are the NumPy forms of
 ``benchmarks/kernels_by_hand`` with CuPy's name in the place of NumPy's, the arrays taken to the
-device at the start and back at the end. The rules' text is CP321's products and NC410's kernels,
-and for loops that have neither what NP202, NP201 or the compiled rules write. The fastest CPU form
-stands beside them.
+device at the start and back at the end. The rules' text is CP321's and CP322's products and NC410's
+kernels, and for loops that have neither what NP202, NP201 or the compiled rules write. The fastest
+CPU form stands beside them.
 
 Usage: python benchmarks/gpu/kernels_beside_cupy.py [--size N] [NAME ..]
 """
@@ -37,7 +37,7 @@ from gpuadvise.model import Candidate
 from gpuadvise.patch import PatchError, combine
 from gpuadvise.targets.kernels import Kernel, kernels
 
-GPU = ("CP321", "NC410")
+GPU = ("CP322", "CP321", "NC410")
 REST = ("NP202", "NP201", "NB402", "NB403", "NB401")
 CPU = (("NP202", "NP201"), ("NB403", "NB401"), ("NB402", "NB403", "NB401"))
 SIZE = 1000

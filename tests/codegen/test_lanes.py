@@ -16,6 +16,7 @@ from gpuadvise.codegen.restated.as_lanes import emit_lanes_restated
 from gpuadvise.loopnest.ir import PY_INT, Binary, Const, Var
 from gpuadvise.model import Basis, Exactness, Match, Refusal
 from gpuadvise.patch import apply_edits
+from gpuadvise.verify.claims import broken_step
 
 FALLS_BACK = "except (ArithmeticError, IndexError):"
 SEEDS = tuple(range(30))
@@ -24,9 +25,11 @@ SEEDS = tuple(range(30))
 
 def rewritten(text: str, function: str | None, args: tuple[Any, ...]) -> tuple[str, Match]:
     """The new text and the answer."""
-    found = first_match(emit_lanes, chain_for(text, function, args))
+    found = first_match(emit_lanes_restated, chain_for(text, function, args))
     assert len(found) == 2 and isinstance(found[1], Match), f"left alone: {found}"
-    return apply_edits(found[0].source, found[1].edits).decode(), found[1]
+    data = apply_edits(found[0].source, found[1].edits)
+    assert broken_step(found[0].source, data, found[1]) is None
+    return data.decode(), found[1]
 
 
 def by_arrays(text: str) -> str:
@@ -489,6 +492,53 @@ def run(limit):
     assert result == run(text, "run", (300,)).result and max(result) > 2**64
 
 
+def test_product_in_the_test_of_a_loop_may_be_the_first_to_overflow() -> None:
+    text = """\
+def grow(n, most):
+    k = 0
+    while n * n != 49 and k < most:
+        n = 2 * n + 1
+        k += 1
+    return k, n
+
+
+def run(limit, most):
+    ends = []
+    for i in range(limit):
+        k, n = grow(i, most)
+        ends.append(n * n - k)
+    return ends
+"""
+    after, _ = rewritten(text, "run", (300, 9))
+    assert_same(run(text, "run", (300, 9)), run(by_arrays(after), "run", (300, 9)))
+    for most in (28, 33, 40, 70):
+        assert_same(run(text, "run", (300, most)), run(after, "run", (300, most)))
+
+
+def test_counters_that_are_squared() -> None:
+    text = """\
+def divisors(n):
+    count = 0
+    d = 1
+    while d * d <= n:
+        if n % d == 0:
+            count += 1 if d * d == n else 2
+        d += 1
+    return count
+
+
+def best(limit):
+    record = 0
+    for n in range(1, limit):
+        found = divisors(n)
+        if found > record:
+            record = found
+    return record
+"""
+    after, _ = rewritten(text, "best", (400,))
+    assert_same(run(text, "best", (400,)), run(by_arrays(after), "best", (400,)))
+
+
 def test_exception_comes_where_it_came() -> None:
     text = """\
 def halve(x):
@@ -675,6 +725,77 @@ def run(values, x):
     assert reason in refusal(text, "run", ([0.01 * k for k in range(300)], 0.5))
 
 
+def test_names_of_python_that_mean_something_else() -> None:
+    text = ARRAY.replace("r, tol):", "r, next):").replace("> tol", "> next")
+    reason = refusal(text, "times", (_rng.random(300), 2.0, 1e-6))
+    assert "next means something else" in reason
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "total += sum(count(v, k) for k in range(3))",
+        "total += max([count(v, k) for k in (1, 2)])",
+        "if v > 0.5:\n            if v > 1.5:\n                continue\n            total += 1\n"
+        "        n = 0\n        while v < 9.0 and n < 9:\n            v = v * 1.5 + 0.5\n"
+        "            n += 1\n        total += n",
+        "if v > 0.5:\n            if v > 1.5:\n                continue\n            total += 1\n"
+        "        total += count(v, 1)",
+        "n = count(v, 0) + count(v, 1) * 100\n        total += n",
+        "while count(v, total % 3) > 6:\n            v += 1.0\n            total += 1",
+    ],
+)
+def test_values_are_taken_as_often_as_they_are_computed(body: str) -> None:
+    text = f"""\
+def count(v, x):
+    n = 0
+    while v < 9.0 and n < 30:
+        v = v * 1.5 + x
+        n += 1
+    return n
+
+
+def run(values):
+    total = 0
+    for i in range(len(values)):
+        v = values[i]
+        {body}
+    return total
+"""
+    args = ([0.01 * k for k in range(300)],)
+    for region in chain_for(text, "run", args):
+        answer = emit_lanes_restated(region)
+        if isinstance(answer, Match):
+            after = apply_edits(region.source, answer.edits).decode()
+            assert_same(run(text, "run", args), run(by_arrays(after), "run", args))
+
+
+@pytest.mark.parametrize("value", ["n,", "(n, v)", "n"])
+def test_tuples_come_back_as_they_were(value: str) -> None:
+    text = f"""\
+def count(v):
+    n = 0
+    while v < 9.0:
+        v = v * 1.5 + 0.1
+        n += 1
+    return {value}
+
+
+def run(values):
+    found = []
+    for v in values:
+        got = count(v)
+        found.append(got)
+    return found
+"""
+    args = ([0.01 * k for k in range(300)],)
+    for region in chain_for(text, "run", args):
+        answer = emit_lanes_restated(region)
+        if isinstance(answer, Match):
+            after = apply_edits(region.source, answer.edits).decode()
+            assert_same(run(text, "run", args), run(by_arrays(after), "run", args))
+
+
 def test_lists_that_are_one() -> None:
     text = """\
 def run(values, out):
@@ -725,13 +846,28 @@ def test_plainer_forms(body: str) -> None:
     """A dictionary that is filled, and lines that are printed, by the loop that is left."""
     text = f"{STEPS}def table(limit):\n    ways = {{}}\n    for n in range(1, limit):\n{body}"
     text += "    return ways\n"
-    found = first_match(emit_lanes_restated, chain_for(text, "table", (300,)))
-    assert len(found) == 2 and isinstance(found[1], Match), found
-    assert found[1].restated is not None
-    after = apply_edits(found[0].source, found[1].edits).decode()
+    after, match = rewritten(text, "table", (300,))
+    assert match.restated is not None
     assert "next(all_steps)" in after
     for limit in (300, 1, 30):
         assert_same(run(text, "table", (limit,)), run(by_arrays(after), "table", (limit,)))
+
+
+def test_rows_by_comprehension() -> None:
+    text = BASINS[: BASINS.index("def picture")]
+    text += """\
+def picture(n, j):
+    rows = []
+    for i in range(n):
+        rows.append([basin(-2.1 + 4.0 * j / n, -2.0 + 4.0 * i / n) for j in range(n) if j != 3])
+        rows.append([j, i])
+    return rows, j
+"""
+    after, _ = rewritten(text, "picture", (16, 99))
+    assert "row.append(next(basins))" in after
+    for args in ((16, 99), (1, 0), (0, 5), (4, 1.5)):
+        assert_same(run(text, "picture", args), run(after, "picture", args))
+    assert_same(run(text, "picture", (16, 99)), run(by_arrays(after), "picture", (16, 99)))
 
 
 def test_numbers_as_conditions() -> None:
@@ -764,3 +900,11 @@ def test_ranges_of_integers() -> None:
     assert bounds.of(Binary(PY_INT, 1, "%", k, seven)) == (0, 6)
     assert bounds.of(Binary(PY_INT, 1, "//", n, seven)) == (-1, 0)
     assert bounds.of(Binary(PY_INT, 1, "-", k, n)) == (-5, 14)
+
+
+def test_values_that_memory_may_not_hold_are_not_kept() -> None:
+    after, _ = rewritten(COPRIME, "coprime", (25,))
+    assert "> 2**24" in after
+    fewer = after.replace("> 2**24", "> 500")
+    assert run(by_arrays(fewer), "coprime", (40,)).error is not None
+    assert_same(run(COPRIME, "coprime", (40,)), run(fewer, "coprime", (40,)))

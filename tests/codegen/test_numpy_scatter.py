@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import assert_same, run
+from harness import assert_same, region_for, run
 from numpy_cases import Cases, check, reason
+
+from gpuadvise.codegen.numpy_backend import emit
+from gpuadvise.model import Match
+from gpuadvise.patch import apply_edits
 
 rng = np.random.default_rng(3)
 BINS, WEIGHTS = rng.integers(0, 12, 400), rng.random(400) - 0.4
@@ -191,3 +195,27 @@ def k(b, w, h):
             h[b[i]] += w[j]
 """
     assert reason(text, BINS[:80].copy(), WEIGHTS, np.zeros(12))
+
+
+HISTOGRAM = """
+import numpy as np
+
+def histogram(x, lo, hi, n):
+    h = np.zeros(n, dtype=np.int64)
+    for i in range(len(x)):
+        if x[i] < lo or x[i] >= hi:
+            continue
+        h[int((x[i] - lo) / (hi - lo) * n)] += 1
+    return h
+"""
+
+
+@pytest.mark.parametrize("hi", [0.9, 0.25, 0.0])
+def test_a_guard_does_not_warn_where_the_loop_does_not(hi):
+    region = region_for(HISTOGRAM, "histogram", (WEIGHTS, 0.25, 0.9, 10))
+    match = emit(region)
+    assert isinstance(match, Match), match
+    after = apply_edits(region.source, match.edits).decode()
+    assert "hi - lo != 0" in after
+    args = (WEIGHTS, 0.25, hi, 10)
+    assert_same(run(HISTOGRAM, "histogram", args), run(after, "histogram", args))

@@ -15,11 +15,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from harness import region_for
+from harness import assert_same, region_for, run
 from numpy_cases import Case, Cases, check, reason
 
+from gpuadvise.cases import chains_for
 from gpuadvise.codegen.numpy_backend import emit
 from gpuadvise.model import Match
+from gpuadvise.patch import apply_edits
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -228,6 +230,32 @@ def test_a_table_of_integers_grows_step_by_step() -> None:
     assert "d_flat[at:end:" in after
 
 
+WITH_EDGES = DISTANCE.replace("(a, b)", "(a, b, gap)").replace(
+    """range(len(a) + 1)]
+""",
+    """range(len(a) + 1)]
+    for i in range(len(a) + 1):
+        d[i][0] = i * gap
+    for j in range(len(b) + 1):
+        d[0][j] = j * gap
+""",
+)
+
+
+def test_a_table_made_just_before_is_not_looked_at_element_by_element() -> None:
+    """One element off the edges and the edges tell; what is no int there stays with the loop."""
+    x, y = LETTERS
+    region = chains_for(WITH_EDGES, "k", (x, y, 1))[-1][0]
+    match = emit(region)
+    assert isinstance(match, Match), match
+    after = apply_edits(region.source, match.edits).decode()
+    assert "d_array = np.full((len(d), len(d[0])), d[-1][-1], dtype=np.int64)\n" in after
+    for gap in (1, -3, True, 0.5, 2**40, 2**60, 2**62, 2**70):
+        for n, m in ((0, 0), (0, 5), (1, 1), (2, 1), (7, 9)):
+            args = (x[:n], y[:m], gap)
+            assert_same(run(WITH_EDGES, "k", args), run(after, "k", args))
+
+
 @pytest.mark.parametrize("value", ["d[i - 1][j] + d[i][j - 1]", "d[i - 1][j] * 2 + d[i][j - 1]"])
 def test_a_table_that_doubles_may_leave_64_bits(value: str) -> None:
     text = DISTANCE.replace("min(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + cost)", value)
@@ -238,6 +266,13 @@ def test_the_size_of_a_step_is_asked_for() -> None:
     text = DISTANCE.replace("(a, b)", "(a, b, step)").replace("+ cost)", "+ cost + step)")
     others = [(*LETTERS, step) for step in (0, -1, 2**20, 2**40, 2**63, 2**70, 1.5)]
     assert "d_flat[at:end:" in check(Case(text, (*LETTERS, 1), others))
+
+
+def test_a_fold_may_start_beyond_64_bits() -> None:
+    """``np.minimum(10**30, array)`` raises OverflowError, ``min`` does not."""
+    case = next(case for line, case in CASES.items() if "cost_2" in line)
+    large = Case(case.text.replace("1000000", "10**30"), case.observed, case.others)
+    assert "# elements of one " not in check(large)
 
 
 def test_what_a_fold_computes_is_not_lost() -> None:

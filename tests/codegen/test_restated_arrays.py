@@ -149,6 +149,39 @@ def either(xs):
 """,
         contains=("signs_new = np.empty(len(xs), dtype=int)", "sizes.extend(sizes_new.tolist())"),
     ),
+    "averages": Case(
+        """\
+def averages(xs, n):
+    found = []
+    for i in range(len(xs)):
+        if i < n - 1:
+            found.append(None)  # not enough yet
+        else:
+            found.append(sum(xs[i - n + 1 : i + 1]) / n)
+    return found, i
+""",
+        more=", 4",
+        others=tuple(f"({XS}, {n})" for n in (0, 1, 500, -3, 2.0)),
+        contains=("for i in range(0, n - 1):", "n - 1 <= len(xs)"),
+        sums_floats=True,
+    ),
+    "later": Case(
+        """\
+def later(xs, n):
+    found = []
+    before = 0.5
+    for i in range(2, len(xs)):
+        if i > n:
+            found.append(xs[i] - before)
+        else:
+            before = xs[i]
+            found.append(-1.0)
+    return found, before
+""",
+        more=", 6",
+        others=tuple(f"({XS}, {n})" for n in (0, 1, 2, 500, -3)),
+        contains=("for i in range(2, n + 1):", "for i in range(n + 1, len(xs)):"),
+    ),
     "spread": Case(
         """\
 def spread(xs, n):

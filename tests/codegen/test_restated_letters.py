@@ -105,10 +105,41 @@ CASES: Sequence[Case] = (
         ),
         ("[:] = map(chr, ",),
     ),
+    Case(
+        name="reached",
+        text="""\
+from collections import deque
+
+
+def reached(grid, y, x):
+    steps = [[-1] * len(grid[0]) for _ in grid]
+    steps[y][x] = 0
+    queue = deque()
+    queue.append((y, x))
+    while queue:
+        y, x = queue.popleft()
+        for dy, dx in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+            ny, nx = y + dy, x + dx
+            if 0 <= ny < len(grid) and 0 <= nx < len(grid[0]):
+                if grid[ny][nx] == "." and steps[ny][nx] == -1:
+                    steps[ny][nx] = steps[y][x] + 1
+                    queue.append((ny, nx))
+    return steps
+""",
+        seen="([list('..#.'), list('.#..'), list('....'), list('##..')], 0, 0)",
+        others=(
+            "([list('#')], 0, 0)",
+            "([list('.#'), list('#.')], 1, 1)",
+            "([list('.\u00e9'), list('..')], 0, 0)",
+            "([['.', 'ab'], ['.', '.']], 0, 0)",
+            "([list('..'), list('..')], 5, 0)",
+        ),
+        contains=("queue_head < len(queue_0)", "grid_codes"),
+    ),
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=("life", "sand"))
+@pytest.mark.parametrize("case", CASES, ids=("life", "sand", "queue"))
 def test_equal(case, tmp_path):
     check(case, tmp_path)
 

@@ -14,7 +14,7 @@ import pytest
 from reading import mistakes
 
 from gpuadvise.model import Source
-from gpuadvise.patch import apply_edits
+from gpuadvise.patch import apply_edits, combine
 
 HEAD = "import torch\n\n\n"
 FULL = '    x = torch.ones(n, device="cuda")\n'
@@ -172,3 +172,20 @@ def test_a_loss_says_no_more_than_its_number_in_a_formatted_line() -> None:
     assert "lines.append((step, loss.detach().clone()))" in after
     # printed as a tensor it would say that it records gradients
     assert rewritten(text.replace("{}", "step, loss")) == []
+
+
+def test_blocks_go_around_batches_that_are_taken_at_once() -> None:
+    """Both rewrites are of what the loop goes through."""
+    text = (
+        "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\n\n\n"
+        "data = TensorDataset(torch.randn(90, 4), torch.randn(90, 1))\n"
+        "loader = DataLoader(data, batch_size=2)\n"
+        "net = torch.nn.Linear(4, 1).to('cuda')\n"
+        "for x, y in loader:\n    loss = net(x.to('cuda')).mean()\n    loss.backward()\n"
+        "    print(loss.item())\n"
+    )
+    source = Source(Path("program.py").absolute(), text.encode())
+    for codes in (("PT509", "PT510"), ("PT510", "PT509")):
+        matches = [m.match for code in codes for _, _, m in mistakes(source, (code,)) if m.match]
+        after = combine(source, [match.edits for match in matches]).decode()
+        assert "for x, y in in_blocks(tensor_batches(loader), lines, show):" in after

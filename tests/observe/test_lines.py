@@ -477,7 +477,9 @@ def test_budget_and_a_loop_that_starts_late(tmp_path: Path) -> None:
     assert set(hits) <= {2, 3, 4, 5, 6, 7}
 
 
-def test_code_that_is_not_timed_uses_up_no_budget(tmp_path: Path) -> None:
+@pytest.mark.parametrize("expected", [0.2, 0.1])
+def test_code_that_is_not_timed_uses_up_no_budget(tmp_path: Path, expected: float) -> None:
+    """With breaks, and in a run too short for any: ``import numpy`` would be all that is seen."""
     path = write(
         tmp_path,
         """\
@@ -493,7 +495,7 @@ def test_code_that_is_not_timed_uses_up_no_budget(tmp_path: Path) -> None:
         f(3000000)
         """,
     )
-    result = observe(path, functions=[(path, "f")], budget=0.05, expected=0.2)
+    result = observe(path, functions=[(path, "f")], budget=0.05, expected=expected)
     assert sum(time.hits or 0 for time in result.lines) > 1000
     assert {time.line for time in result.lines} <= {4, 5, 6, 7, 8}
 

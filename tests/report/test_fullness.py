@@ -18,7 +18,7 @@ LAUNCHES = """\
     grid = max(1, (cols + 31) // 32), max(1, (rows + 7) // 8)
     with warnings.catch_warnings():
         step = _step_kernel[grid, block]
-        other = _edge_kernel[grid, block]
+        other = _edge_kernel[grid, block, stream]
     block_1 = (64, 2)
     grid_1 = max(1, (n + 127) // 128)
     row = _row_kernel[grid_1, block_1]

@@ -41,7 +41,7 @@ from gpuadvise.verify.perturbed import Perturbed
 from gpuadvise.verify.replies import HURRIED, Reference, Run
 from gpuadvise.verify.schedule import Room
 from gpuadvise.verify.telling import nearest, trifling
-from gpuadvise.verify.trying import Trying
+from gpuadvise.verify.trying import ONLY_RUNS, Trying
 
 TEXT = """\
 def step(rows):
@@ -88,7 +88,7 @@ class Fake(Trying):
         self.verdicts = verdicts or {}
         self.asked: list[str] = []
 
-    def on_states(self, candidate: Candidate, *, full: bool = False) -> Trial:
+    def on_states(self, candidate: Candidate, *, full: bool = False, forced: bool = False) -> Trial:
         self.asked.append(candidate.id + " in full" * full)
         return self.verdicts[self.asked[-1]](candidate)
 
@@ -265,6 +265,10 @@ def test_a_second_state_that_finds_no_time_takes_nothing_from_the_first():
     answers["first"] = never
     trying = Fake(10.0)
     trying.server = SimpleNamespace(states_of=lambda where: held)  # type: ignore[assignment]
+    # Not even the first: whole runs may tell, where there is time for them.
+    assert Trying.on_states(trying, often, full=True).region_verdict == Unavailable(HURRIED.why)
+    trying = Fake(2.0)
+    trying.server = SimpleNamespace(states_of=lambda where: held)  # type: ignore[assignment]
     assert Trying.on_states(trying, often, full=True).region_verdict == HURRIED
 
 
@@ -291,6 +295,28 @@ def test_small_inputs_come_after_whole_runs_where_there_was_no_time_for_them_bef
         assert "equal on 7 small inputs" in done.region_verdict.why
         assert isinstance(done.script_verdict, Verified)
         assert trying.afterwards(done) is done, "once is enough"
+    else:
+        assert isinstance(done.region_verdict, Mismatch)
+        assert isinstance(done.script_verdict, Mismatch)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_replay_follows_whole_runs_where_they_left_time(right, monkeypatch):
+    found: Any = Same(ErrorSize(), "equal") if right else Different("the result")
+    times = ((4.0,), (1.0,)) if right else ((), ())
+    held = SimpleNamespace(
+        try_candidate=lambda *_, **__: StateResult(1, "first", found, None, *times, 0.25)
+    )
+    trying = Fake(30.0)
+    monkeypatch.setattr(trying, "on_states", Trying.on_states.__get__(trying))
+    trying.server = SimpleNamespace(states_of=lambda where: [held])  # type: ignore[assignment]
+    compiled = candidate("compiled", OUTER, "numba")
+    trying._not_replayed["compiled"] = "too long"
+    runs = replace(faster(9.0), compared=f"output{ONLY_RUNS}")
+    done = trying.afterwards(Trial(compiled, Unavailable("too long"), runs))
+    if right:
+        assert isinstance(done.region_verdict, Verified)
+        assert done.script_verdict == replace(runs, compared="output")
     else:
         assert isinstance(done.region_verdict, Mismatch)
         assert isinstance(done.script_verdict, Mismatch)

@@ -20,6 +20,7 @@ FLOATS = frozenset({"float64", "float32"})
 SPARE = 4
 """Times the memory of the arrays that they and what is computed from them should need."""
 _FUNCTIONS = {"arange": (1, 1), "tri": (1, 1), "where": (3, 3), "tril": (1, 2), "triu": (1, 2)}
+_FUNCTIONS |= {"sqrt": (1, 1)}
 """Functions that CuPy has alike, with how many arguments at least and at most."""
 _OPERATIONS = ast.Add | ast.Sub | ast.Mult | ast.Div | ast.MatMult
 _IN_PLACE = ast.Add | ast.Sub | ast.Mult | ast.Div
@@ -127,33 +128,29 @@ class Block:
 
     # -------------------------------------------------------------- statements
     def _statement(self, statement: ast.stmt) -> ast.stmt:
-        self._refuse_overlap(statement)
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 return self._bound(name, value)
-            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=index)]):
-                new = self._expression(statement.value)
-                place = self._stored(name, index)
-                return ast.Assign([place], new)
+            case ast.Assign(
+                targets=[ast.Subscript(value=ast.Name(id=name), slice=index) as target], value=value
+            ):
+                new = self._value(target, value)
+                return ast.Assign([self._stored(name, index)], new)
             case ast.AugAssign(target=target, op=op, value=value) if isinstance(op, _IN_PLACE):
-                return ast.AugAssign(self._changed(target), op, self._expression(value))
-            case ast.Expr(value=ast.Call(func=func, args=[ast.Name(id=name), value])) if (
+                new = self._value(target, value)
+                return ast.AugAssign(self._changed(target), op, new)
+            case ast.Expr(value=ast.Call(func=func, args=[target, value], keywords=named)) if (
                 self._function(func) == "copyto"
             ):
-                return self._copied(name, value, statement.value)  # type: ignore[arg-type]
+                return self._copied(target, value, named)
         raise Unsupported(f"`{ast.unparse(statement)}` is not followed")
 
-    def _refuse_overlap(self, statement: ast.stmt) -> None:
-        """``C += C.T``: NumPy reads all before it stores, CuPy does both at once."""
-        match statement:
-            case ast.Assign(targets=[target], value=value) | ast.AugAssign(target, _, value):
-                pass
-            case ast.Expr(value=ast.Call(args=[target, value])):
-                pass
-            case _:
-                return
+    def _value(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        """What is stored. In ``C += C.T`` NumPy reads all first, CuPy while it stores."""
+        new = self._expression(value)
         if _viewed(value) and _viewed(value) == _viewed(target):
-            raise Unsupported(f"`{ast.unparse(statement)}` is not followed")
+            return ast.Call(ast.Attribute(new, "copy", ast.Load()), [], [])
+        return new
 
     def _bound(self, name: str, value: ast.expr) -> ast.stmt:
         """A name for what is only needed in the block."""
@@ -190,15 +187,16 @@ class Block:
                 return ast.Subscript(copied, self._index(index), ast.Store())
         raise Unsupported(f"`{ast.unparse(target)}` is not followed")
 
-    def _copied(self, name: str, value: ast.expr, call: ast.Call) -> ast.stmt:
-        new = self._expression(value)
-        self._array(name)
+    def _copied(self, target: ast.expr, value: ast.expr, named: Sequence[ast.keyword]) -> ast.stmt:
+        """``np.copyto(C[:-1], .., where=mask)``."""
+        new = self._value(target, value)
+        name = _viewed(target)
+        if not name or name in self.made or [k.arg for k in named] not in ([], ["where"]):
+            raise Unsupported(f"`np.copyto({ast.unparse(target)}, ..)` is not followed")
+        place = self._expression(target)
         self.written[name] = None
-        named = [ast.keyword(k.arg, self._expression(k.value)) for k in call.keywords]
-        if [k.arg for k in named] not in ([], ["where"]):
-            raise Unsupported(f"`{ast.unparse(call)}` is not followed")
-        target = ast.Name(self.device[name], ast.Load())
-        return ast.Expr(ast.Call(self._of_cupy("copyto"), [target, new], named))
+        where = [ast.keyword(k.arg, self._expression(k.value)) for k in named]
+        return ast.Expr(ast.Call(self._of_cupy("copyto"), [place, new], where))
 
     # ------------------------------------------------------------- expressions
     def _expression(self, node: ast.expr) -> ast.expr:
@@ -215,6 +213,9 @@ class Block:
                     # one product of many rows, where @ would make one for each matrix of the stack
                     return ast.Call(self._of_cupy("tensordot"), [one, two, ast.Constant(1)], [])
                 return ast.BinOp(one, op, two)
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=2)):
+                # NumPy multiplies, CuPy would raise to a power
+                return ast.Call(self._of_cupy("square"), [self._expression(left)], [])
             case ast.UnaryOp(op=ast.USub() as op, operand=operand):
                 return ast.UnaryOp(op, self._expression(operand))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if isinstance(
@@ -231,6 +232,17 @@ class Block:
         raise Unsupported(f"`{ast.unparse(node)}` is not followed")
 
     def _call(self, node: ast.Call) -> ast.expr:
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=value, attr="sum"),
+                args=[],
+                keywords=[ast.keyword(arg="axis", value=ast.Constant(value=int()))],
+            ):
+                summed = ast.Attribute(self._expression(value), "sum", ast.Load())
+                return ast.Call(summed, [], node.keywords)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="math")), args=[inner], keywords=[]):
+                if self._is_number(inner):
+                    return node
         name = self._function(node.func)
         least, most = _FUNCTIONS.get(name, (1, 0))
         plain = all(k.arg == "dtype" and ast.unparse(k.value) == "bool" for k in node.keywords)
@@ -238,6 +250,15 @@ class Block:
             raise Unsupported(f"`{ast.unparse(node)}` is not followed")
         args = [self._expression(argument) for argument in node.args]
         return ast.Call(self._of_cupy(name), args, node.keywords)
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """Whether an expression is of the host's numbers alone."""
+        assert self.region.observation is not None
+        values = self.region.observation.values
+        names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
+        seen = [values.get(name) for name in names]
+        calls = any(isinstance(n, ast.Call | ast.Attribute) for n in ast.walk(node))
+        return not calls and all(s is not None and s.kind in ("int", "float") for s in seen)
 
     def _index(self, index: ast.expr) -> ast.expr:
         match index:

@@ -61,7 +61,7 @@ def products_on_gpu(region: Region) -> Match | Refusal | None:
 def products_on_gpu_together(region: Region) -> Match | Refusal | None:
     """All loops of ``region.beside`` by CuPy, what one makes for another only on the device.
 
-    None where there are not several products of matrices among them, or other statements.
+    None where there is no product of matrices among them, or what CuPy may compute otherwise.
     """
     match = emit_arrays_together(region)
     if not isinstance(match, Match) or not match.safe:
@@ -76,7 +76,7 @@ def products_on_gpu_together(region: Region) -> Match | Refusal | None:
 def _offloaded(region: Region, match: Match, together: bool = False) -> Match | None:
     middle = Source(region.source.path, apply_edits(region.source, match.edits))
     places = [node for node in _products(middle, match) if _are_matrices(node, region)]
-    if len(places) < (2 if together else 1):
+    if not places:
         return None
     if not any(_pays(node, region) for node in places):
         raise Unsupported("the copies to the device and back take longer than the product")

@@ -95,7 +95,7 @@ class Bounds:
         changing = assigned(loop.body) & head.keys()
         tested: Known = {}
         counters: Known = {}
-        for turn in range(2 * _TURNS):
+        for turn in range(3 * _TURNS):
             behind = self._tried(loop, head)
             grown = {
                 name
@@ -104,6 +104,10 @@ class Bounds:
             }
             if not grown and behind is not None:
                 break
+            if behind is None and counters:  # d * d of a counter d
+                tested |= {name: known[name] for name in counters}
+                counters.clear()
+                grown = set()
             for name in sorted(grown):
                 steps = _steps(loop, name)
                 if behind is not None and turn < _TURNS:
@@ -113,9 +117,6 @@ class Bounds:
                     counters[name] = low - steps[0] * TRIPS, high + steps[1] * TRIPS
                 else:
                     tested[name] = known[name]
-            if behind is None and counters and not grown:
-                tested |= {name: known[name] for name in counters}
-                counters.clear()
             head |= counters
             head |= self._largest(loop, head, tested)
         else:
@@ -261,13 +262,12 @@ def _steps(loop: LaneLoop, name: str) -> Range | None:
         match statement:
             case Assign(name=one) if one != name:
                 continue
-            case Assign(
-                value=Binary(op="+" | "-" as op, left=Var(name=one), right=Const(value=value))
-            ):
-                if one != name or not isinstance(value, int) or abs(value) > 2**16:
+            case Assign(value=Binary(op="+" | "-" as op, left=Var(name=one), right=right)):
+                steps = _constants(right)
+                if one != name or not steps or max(map(abs, steps)) > 2**16:
                     return None
-                moved = value if op == "+" else -value
-                down, up = down + max(-moved, 0), up + max(moved, 0)
+                moved = steps if op == "+" else [-step for step in steps]
+                down, up = down + max(0, -min(moved)), up + max(0, *moved)
             case LaneLoop(loop=For(index=index)) if index == name:
                 return None
             case Assign():
@@ -275,6 +275,17 @@ def _steps(loop: LaneLoop, name: str) -> Range | None:
             case LaneLoop() if name in assigned((statement,)):
                 return None  # counted in a loop inside: more often than this one runs
     return down, up
+
+
+def _constants(expr: Expr) -> list[int]:
+    """The integers that an expression may be, ``1 if test else 2``; none if it computes."""
+    match expr:
+        case Const(value=int() as value):
+            return [int(value)]
+        case Select(then=then, orelse=orelse):
+            both = _constants(then), _constants(orelse)
+            return [*both[0], *both[1]] if all(both) else []
+    return []
 
 
 def _arithmetic(op: str, a: Range, b: Range, line: int) -> Range:

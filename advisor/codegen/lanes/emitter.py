@@ -25,6 +25,7 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
+from ...loopnest.scope import local_names, module_of
 from ...model import Basis, Condition, Edit, Exactness, Match, Region, Source
 from ...names import free_name
 from ...patch import apply_edits, import_edit, replace_statement
@@ -37,12 +38,13 @@ from ..numpy_backend.normal import NotVectorisable
 from ..numpy_backend.session import Session
 from .bounds import GIVEN, TOO_LARGE
 from .flow import Selected, flat, own_expressions
-from .function import LaneFunction
+from .function import BUILT_IN, LaneFunction
 from .idle import idle, without
 from .unit import Unit
 
 log = logging.getLogger("gpuadvise.codegen")
 
+_BUILT_IN = BUILT_IN | {"next", "type", "set", "all"}
 _TYPES = frozenset((None, "float64", "int64", "bool"))
 
 
@@ -105,6 +107,10 @@ class _Emitter:
     # ------------------------------------------------------------------ checks
     def _tests(self) -> tuple[list[str], list[Condition]]:
         """What must hold in front of the loop. Raises NotVectorisable."""
+        own = local_names(self.region.function)
+        for name in sorted(_BUILT_IN):
+            if name in own or module_of(self.source).bound(name):
+                raise NotVectorisable(f"{name} means something else here")
         for info in self.nest.arrays.values():
             _check_array(info)
         assert isinstance(self.nest.root, For)

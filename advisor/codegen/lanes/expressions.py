@@ -312,10 +312,8 @@ class Expressions:
         if name in ("int", "math.floor", "math.ceil", "math.trunc"):
             return self._whole(expr, args[0])
         if name in ("math.radians", "math.degrees"):
-            factor = f"{self.np}.pi / 180.0" if name == "math.radians" else f"180.0 / {self.np}.pi"
-            return binary(
-                "*", as_float(args[0], self.np), Num(factor, LEVELS["/"], Kind.FLOAT, False)
-            )
+            function = f"{self.np}.{name.removeprefix('math.')}"
+            return called(function, as_float(args[0], self.np), kind=Kind.FLOAT)
         return self._function(expr, [as_float(a, self.np) for a in args])
 
     def _scalar_call(self, expr: Call, args: list[Num]) -> Num:

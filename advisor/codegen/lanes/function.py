@@ -22,10 +22,13 @@ from .writer import Writer
 
 BLOCK = 32768
 """Lanes at a time: what they need fits into the cache."""
-_BUILT_IN = frozenset((
+MOST = "2**24"
+"""Values that are kept until the loop takes them: half a gigabyte."""
+BUILT_IN = frozenset((
     "range", "len", "min", "max", "abs", "list", "zip", "float", "int", "bool", "iter", "map",
     "complex", "OverflowError",
 ))  # fmt: skip
+"""Python's own names in the text of the function."""
 
 
 class LaneFunction:
@@ -59,7 +62,7 @@ class LaneFunction:
     def hidden(self) -> frozenset[str]:
         """Names that the function must not have as variables."""
         used = set(self.nest.modules)
-        return frozenset(used | _constants(self.unit.steps)) | _BUILT_IN
+        return frozenset(used | _constants(self.unit.steps)) | BUILT_IN
 
     def text(self) -> str:
         """The function's lines. Raises NotVectorisable."""
@@ -145,6 +148,7 @@ class LaneFunction:
             index = self._index(loop, names)
             indices.append((index, low, loop.step))
         total = " * ".join(sizes)
+        lines += _at_most(total)
         lines.append(f"for {first} in range(0, {total}, {BLOCK}):")
         lines.append(f"    {place} = {self.np}.arange({first}, min({first} + {BLOCK}, {total}))")
         targets = ", ".join(index for index, _, _ in indices)
@@ -167,6 +171,7 @@ class LaneFunction:
         behind = f"{first} + {jump}" if step > 0 else f"{first} - {-jump}"
         more = "" if step == 1 else f", {step}"
         return [
+            *_at_most(f"len({range_text(low, high, step)})"),
             f"for {first} in range({low}, {high}, {jump}):",
             f"    {index} = {self.np}.arange({first}, {pick}({behind}, {high}){more})",
         ]
@@ -198,6 +203,10 @@ class LaneFunction:
         if len(texts) == 1:
             return [f"    {found} += {texts[0]}"]
         return [f"    {found} += zip({', '.join(texts)})"]
+
+
+def _at_most(count: str) -> list[str]:
+    return [f"if {count} > {MOST}:", '    raise OverflowError("too many values to keep")']
 
 
 def _constants(steps: Sequence[Stmt]) -> set[str]:

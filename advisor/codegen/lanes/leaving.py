@@ -128,9 +128,9 @@ class Leaving:
 
     def _body(self, local: Names) -> None:
         loop, writer, rest = self.loop, self.writer, self._needed()
+        writer.test_integers(loop, local)
         if isinstance(loop.loop, While) and loop.loop.test != Const(loop.loop.test.type, 0, True):
             self._leave(negate(loop.loop.test), loop.otherwise, local, rest)
-        writer.test_integers(loop, local)
         for position, statement in enumerate(loop.body):
             after = exposed(loop.body[position + 1 :]) | rest
             if isinstance(statement, Leave):

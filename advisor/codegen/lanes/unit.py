@@ -8,6 +8,7 @@ for many ``i`` at once, and the loop takes one after the other.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -80,7 +81,7 @@ def units(region: Region, nest: Nest) -> tuple[list[Unit], NotVectorisable | Non
     own = frozenset(id(node) for node in ast.walk(region.loop))
     found: list[Unit] = []
     first: NotVectorisable | None = None
-    for place, names, levels in _places(root, own, nest):
+    for place, names, levels in _places(region, root, own, nest):
         try:
             found.append(_unit(own, nest, place, names, levels))
         except NotVectorisable as refusal:
@@ -91,12 +92,23 @@ def units(region: Region, nest: Nest) -> tuple[list[Unit], NotVectorisable | Non
 _Place = tuple[ast.Call | ast.stmt, tuple[str, ...], list[_Level]]
 
 
-def _places(root: For, own: frozenset[int], nest: Nest) -> Iterator[_Place]:
+def _places(region: Region, root: For, own: frozenset[int], nest: Nest) -> Iterator[_Place]:
+    own = own - _evaluated_often(region)
     for names, call in nest.calls:
         levels = _way_to(root, frozenset(names), own) if id(call) in own else None
         if levels is not None:
             yield call, names, levels
-    yield from _inner_loops(root.body, root, own, ())
+    seen = Counter(id(s.node) for s in flat(root.body) if isinstance(s, For | While))
+    for place, names, levels in _inner_loops(root.body, root, own, ()):
+        if seen[id(place)] == 1:  # one behind a `continue` may stand in two branches
+            yield place, names, levels
+
+
+def _evaluated_often(region: Region) -> frozenset[int]:
+    """What a comprehension evaluates, which is no statement of the loop."""
+    inner = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+    found = (node for node in ast.walk(region.loop) if isinstance(node, inner))
+    return frozenset(id(part) for node in found for part in ast.walk(node))
 
 
 def _way_to(root: For, names: frozenset[str], own: frozenset[int]) -> list[_Level] | None:

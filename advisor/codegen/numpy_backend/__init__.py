@@ -232,7 +232,7 @@ def _match(
         raise NotVectorisable("what is stored is looked at before it counts", region.loop.lineno)
     if session.trapped and drawn is not None:
         raise NotVectorisable("whether the loop raises depends on the numbers drawn")
-    asked = (t for t in tests if not _mentions(t, around.made))
+    asked = (t for t in tests if t not in around.known and not _mentions(t, around.made))
     tests = list(dict.fromkeys((*around.tests, *asked)))
     last = [*(checked or session.epilogue), *around.behind]
     computed = [*session.lines, *last]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ...loopnest.affine import affine
 from ...loopnest.ir import (
+    ArrayInput,
     Assign,
     Binary,
     Expr,
@@ -24,7 +25,7 @@ from ...loopnest.ir import (
     walk,
 )
 from ...model import Region
-from ..made_lists import dead_after
+from ..made_lists import MadeTable, dead_after, made_table
 from . import reduced
 from .block import axis_order, block_body, loop_header
 from .calm import check_calm
@@ -38,7 +39,7 @@ from .legality import index_range
 from .lists import convert_lists
 from .normal import NotVectorisable, exposed
 from .planning import all_loops
-from .provenance import unshared_list
+from .provenance import proved_list, unshared_list
 from .relaxation import relaxation
 from .restructure import ONCE, Variant
 from .scan import scan_stores
@@ -127,6 +128,7 @@ def _session(
         n for n, info in nest.arrays.items() if info.container == "list" and unshared_list(info)
     )
     session.dead = frozenset(name for name in made if dead_after(region, name))
+    session.tables = _tables(nest, region)
     assigned = [s.name for s in statements((root,)) if isinstance(s, Assign)]
     session.single = frozenset(name for name in assigned if assigned.count(name) == 1)
     session.narrow = dict(narrow)
@@ -138,6 +140,19 @@ def _session(
         session.closed_ranges.add(relaxed.array)
     session.taken |= set(nest.privates)
     return session
+
+
+def _tables(nest: Nest, region: Region) -> dict[str, MadeTable]:
+    """Lists of lists of which few elements need be looked at; not those that need none at all."""
+    found = {}
+    for name, info in nest.arrays.items():
+        numbers = info.element.is_python and info.element.kind in (Kind.INT, Kind.FLOAT)
+        plain = info.container == "list" and info.ndim == 2 and numbers and not info.aliases
+        if plain and type(info) is ArrayInput and not proved_list(info):
+            made = made_table(region, name)
+            if made is not None:
+                found[name] = made
+    return found
 
 
 def _rebound(nest: Nest, region: Region) -> frozenset[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from ...loopnest.affine import Affine, constant, extent_of, extent_symbol, variable
 from ...loopnest.ir import (
     ArrayInput,
@@ -28,6 +30,7 @@ from .normal import NotVectorisable
 from .provenance import made_like, proved_list, proved_type
 from .ranges import GIVEN
 from .session import Session
+from .tables import AT_START
 from .values import dtype_text
 
 FEW = 8
@@ -75,11 +78,30 @@ def guards(
         ledger.append(Condition(text, Basis.PROVED, "ranges of all expressions", given=GIVEN))
     for name in made:
         session.ranges_used.pop(name, None)  # what a generator gives lies in its range
-    for test in (*_range_tests(session), *(_not_implied(session, t) for t in session.domains)):
-        add(test)
-    for test in session.last_tests:
+    implied = (_not_implied(session, test) for test in session.domains)
+    for test in (*_range_tests(session), *implied, *session.last_tests):
+        for divisor in _divisors(session, test):
+            add(f"{divisor} != 0")
         add(test)
     return tests, ledger
+
+
+def _divisors(session: Session, test: str) -> list[str]:
+    """Numbers that a test divides arrays by.
+
+    Where ``hi == lo``, ``(x - lo) / (hi - lo)`` warns, and the loop may not come to divide at all.
+    """
+    nodes = ast.walk(ast.parse(test.strip(), mode="eval")) if " / " in test else ()
+    rights = [n.right for n in nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
+    return [ast.unparse(right) for right in rights if _is_scalar(session, right)]
+
+
+def _is_scalar(session: Session, expr: ast.expr) -> bool:
+    """Arithmetic of the loop's numbers, and not of constants alone."""
+    parts = [node for node in ast.walk(expr) if isinstance(node, ast.expr)]
+    names = {ast.unparse(node) for node in parts if isinstance(node, ast.Name)}
+    plain = all(isinstance(n, ast.Name | ast.Constant | ast.BinOp | ast.UnaryOp) for n in parts)
+    return plain and bool(names) and names <= session.nest.scalars.keys()
 
 
 def _wanted(session: Session) -> dict[str, dict[int, Affine]]:
@@ -186,6 +208,8 @@ def _array_tests(session: Session, name: str, info: ArrayInput) -> list[str]:
     if proved_list(info):
         # its rows are measured by the first one
         return [f"len({name}) > 0"] if info.ndim > 1 and not known_sizes(session, info) else []
+    if name in session.tables:
+        return session.tables[name].plain_tests(name, kind, AT_START.bit_length() - 1)
     tests = [f"type({name}) is {info.container}"]
     if info.container == "bytearray":
         return tests

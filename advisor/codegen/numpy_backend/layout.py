@@ -4,7 +4,7 @@ from __future__ import annotations
 
 LIMIT = 88
 """Longest line of generated code, the file's own indentation included."""
-_OPERATORS = (" | ", " & ", " + ", " - ")
+_OPERATORS = (" | ", " & ", " + ", " - ", " * ", " / ")
 """Where an expression may be broken, loosest first."""
 
 

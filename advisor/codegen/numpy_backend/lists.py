@@ -38,7 +38,11 @@ def convert_lists(session: Session) -> None:
         _refuse_objects(session, name, info)
         array = _named(session, name)
         dtype = session.narrow.get(name, natural_dtype(info.element))
-        session.prologue.append(f"{array} = {_array(session, name, info, dtype)}")
+        if name in session.tables:
+            kind = dtype_text(session.np, dtype)
+            session.prologue += session.tables[name].array(name, array, session.np, kind)
+        else:
+            session.prologue.append(f"{array} = {_array(session, name, info, dtype)}")
         if name in written and name not in session.dead:
             _write_back(session, name, array, info)
 
@@ -76,7 +80,7 @@ def _refuse_objects(session: Session, name: str, info: ArrayInput) -> None:
         )
     if info.element.kind is Kind.COMPLEX or not info.element.is_python:
         raise NotVectorisable(f"{name} holds {info.element} objects")
-    if info.element.kind is Kind.INT and not proved_list(info):
+    if info.element.kind is Kind.INT and not proved_list(info) and name not in session.tables:
         # Integers beyond 64 bits would not fit into the array.
         low, high = info.interval.low, info.interval.high
         if low is None or high is None or max(-low, high) >= 2**60:

@@ -115,6 +115,12 @@ def plans(root: For, nest: Nest, facts: Facts, interpreted: float | None = None)
     return Plans(tuple(found), reason, line)
 
 
+def has_axis(root: For, nest: Nest, facts: Facts, loops: tuple[For, ...]) -> bool:
+    """Whether one of the loops can become an axis by itself."""
+    checker = _Checker(root, nest, facts, triangles=False)
+    return any(checker.problem(frozenset((id(loop),))) is None for loop in loops)
+
+
 def beside(root: For, nest: Nest, facts: Facts, sweep: tuple[For, ...]) -> Plan:
     """The cheapest legal axes among the loops that are not around or inside the last of a chain."""
     taken = {id(loop) for loop in (*sweep, *all_loops(sweep[-1]))}

@@ -14,6 +14,7 @@ from ...patch import free_name
 from .known import Facts
 
 if TYPE_CHECKING:
+    from ..made_lists import MadeTable
     from .scan import Scan
     from .values import Value
     from .waves import Waves
@@ -200,6 +201,8 @@ class Session:
     """Elements of the present statement that have a name of their own, by their subscripts."""
     buffers: dict[tuple[str, int], str] = field(default_factory=dict)
     """Memory for what array statements in loops compute meanwhile, by its shape and number."""
+    tables: Mapping[str, MadeTable] = field(default_factory=dict)
+    """Lists of lists that the code makes just before, of one value but for their edges."""
     table_bounds: dict[str, int | None] = field(default_factory=dict)
     """Integers that no element of a written table exceeds, see `tables`."""
     named: dict[Expr, Value] = field(default_factory=dict)

@@ -187,6 +187,7 @@ def _direction(load: Load, wave: Wave) -> str:
 def fold_along(session: Session, loop: For, context: Context, env: Env) -> None:
     """``for k in ..: best = max(best, e)`` for all elements of a wave at once."""
     from .expressions import evaluate
+    from .ranges import fits, type_range
     from .scalars import closed, new_buffer, release
 
     found = fold_of(loop)
@@ -199,8 +200,11 @@ def fold_along(session: Session, loop: For, context: Context, env: Env) -> None:
     _name_windows(session, value, deeper)
     result = evaluate(session, value, deeper)
     type_ = session.nest.privates[name]
-    current = evaluate(session, closed(Var(type_, loop.line, name), env), context)
+    start = closed(Var(type_, loop.line, name), env)
+    current = evaluate(session, start, context)
     dtype = natural_dtype(type_)
+    if not current.is_array and not fits(session, context, start, *type_range(dtype)):
+        raise NotVectorisable(f"{name} may start beyond 64 bits", loop.line)
     if result.axes != frozenset(deeper.axes) or result.dtype != dtype:
         raise NotVectorisable("the elements of a row have another type than their least", loop.line)
     values = result.at(ATOM)

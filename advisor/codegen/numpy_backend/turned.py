@@ -100,7 +100,7 @@ def _gains(
         return False
     if info.element.kind is Kind.COMPLEX or info.element.dtype is None:
         return False
-    elements = 0.0
+    columns = rows = 0.0
     for access in found:
         if access.array != name:
             continue
@@ -109,11 +109,13 @@ def _gains(
         along = {loop.index for loop in access.loops if id(loop) not in kept}
         down, on = (bool(reads(index) & along) for index in access.index)
         if down != on and any(id(loop) in kept for loop in access.loops):
-            elements += _times(access, nest) * (1.0 if down else -1.0)
+            columns += _times(access, nest) if down else 0.0
+            rows += _times(access, nest) if on else 0.0
         elif down and on and _shrinks(access, kept):
-            elements += _times(access, nest) * SHRINKING
+            columns += _times(access, nest) * SHRINKING
     size = float((info.shape[0] or 0) * (info.shape[1] or 0))
-    return elements * STRIDED > WORTH * size * COPY
+    gain = (columns - rows) * STRIDED
+    return columns >= 2 * rows and gain > WORTH * size * COPY
 
 
 def _shrinks(access: Access, kept: frozenset[int]) -> bool:
@@ -205,7 +207,7 @@ class _Swap:
 # ------------------------------------------------------------------- the text
 def write_copies(session: Session, variant: Variant) -> None:
     """The lines that make the copies, and those that put them back whatever happens."""
-    session.prologue += [f"{new} = {name}.T.copy()" for new, name in variant.turned.items()]
+    session.prologue[:0] = [f"{new} = {name}.T.copy()" for new, name in variant.turned.items()]
     back = [
         f"{variant.turned[new]}[:] = {new}.T"
         for new in variant.turned

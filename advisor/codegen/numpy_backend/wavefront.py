@@ -20,22 +20,27 @@ from . import coupled
 from .known import Facts
 from .legality import Access, accesses, extremes, index_range, pairs
 from .normal import exposed
-from .planning import MIN_GAIN
+from .planning import MIN_GAIN, has_axis
 from .restructure import Variant
 from .wave_loops import Builder
 from .waves import Sweep, Waves, fold_of, is_fold
 
 FACTORS = (1, 2, 3, -1)
 """How many columns a wave goes back a row down; -1: one on, as the diagonals of a triangle do."""
-MOST_ACCESSES = 24
-"""Accesses beyond which the loops are left as they are: the test takes pairs of them."""
+MOST_PAIRS = 40
+"""Pairs of accesses beyond which the loops are left as they are: each is tested up to 16 times."""
 
 
 def waves(variant: Variant, nest: Nest, region: Region) -> Waves | None:
-    """The nest with one sweep by waves; None where there is none, or it would not gain."""
+    """The nest with one sweep by waves; None where there is none, or it would not gain.
+
+    Not where one of the loops can be an axis as it is: whole rows take as few statements.
+    """
     root = variant.root
     for sweep in _sweeps((root,), (), nest, root):
         facts = Facts(nest)
+        if has_axis(root, nest, facts, (sweep.row, sweep.column)):
+            continue
         legal = _legal(sweep, nest, facts)
         result = None if legal is None else Builder(legal, root, nest, facts, region).build()
         if result is not None and result.seconds * MIN_GAIN <= result.replaced_seconds:
@@ -53,7 +58,9 @@ def _legal(sweep: Sweep, nest: Nest, facts: Facts) -> Sweep | None:
     if not _bounds_known(sweep, facts):
         return None
     found = [access for s in sweep.column.body for access in accesses(s, sweep.loops)]
-    if len(found) > MOST_ACCESSES or any(affine(e) is None for a in found for e in a.index):
+    if len(pairs(tuple(found), nest)) > MOST_PAIRS:
+        return None
+    if any(affine(e) is None for access in found for e in access.index):
         return None
     sweeps = (replace(sweep, factor=factor) for factor in FACTORS)
     legal = next((s for s in sweeps if _in_order(found, s, nest, facts)), None)

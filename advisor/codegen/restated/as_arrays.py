@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from ...model import Around, Condition, Match, Refusal, Region, Restated
+from ...model import Around, Basis, Condition, Match, Refusal, Region, Restated
 from ...names import import_edit
 from ...patch import composed
 from ..answers import answer
@@ -14,13 +14,20 @@ from ..numpy_backend import emit
 from .columns import without_records
 from .draft import Draft
 from .nonempty import without_empty_extremes
+from .peeled import with_peeled_start
 from .restate import asking_sums, without_folds
 from .slices import without_slices
 from .starts import with_fitting_starts
 from .stored import Stored, with_stores
 from .windows import without_windows
 
-PASSES = (without_windows, without_folds, without_slices, without_records, without_empty_extremes)
+PASSES = (
+    without_windows,
+    without_folds,
+    without_slices,
+    without_records,
+    without_empty_extremes,
+)
 
 
 def emit_restated_arrays(region: Region) -> Match | Refusal | None:
@@ -31,7 +38,7 @@ def emit_restated_arrays(region: Region) -> Match | Refusal | None:
 
 
 def _restated(region: Region) -> Match | Refusal | None:
-    draft = Draft.of(region)
+    base = draft = with_peeled_start(Draft.of(region))
     for one in PASSES:
         draft = one(draft)
     draft = with_fitting_starts(draft)
@@ -42,49 +49,62 @@ def _restated(region: Region) -> Match | Refusal | None:
     if isinstance(nest, Refusal):
         raise Unsupported(nest.reason, nest.line, nest.suggestion)
     draft = asking_sums(draft, nest)
-    first, around = _around(draft, stored)
+    alone = _only_the_loop(base, draft)
+    first, around = _around(base if alone else draft, draft, stored)
     last = stored.draft if stored is not None else draft
     match = emit(replace(last.restated(), around=around))
     if isinstance(match, Refusal):
         return match
-    if draft.sums and first.source is region.source:
-        import_ = import_edit(region.source, "sys")[1]  # the draft with it is not what is edited
+    if draft.sums and alone:
+        import_ = import_edit(first.source, "sys")[1]  # the draft with it is not what is edited
         match = replace(match, edits=(*filter(None, (import_,)), *match.edits))
     return replace(
         match,
         edits=composed(region.source, first.edits, match.edits),
         ledger=_ledger(draft, match, around),
         differences=(*draft.differences, *match.differences),
-        restated=Restated(first.edits, draft.tests) if first.edits else None,
+        restated=Restated(first.edits, (base if alone else draft).tests) if first.edits else None,
     )
 
 
-def _around(draft: Draft, stored: Stored | None) -> tuple[Draft, Around]:
+def _around(base: Draft, draft: Draft, stored: Stored | None) -> tuple[Draft, Around]:
     """The text that the array statements are put into, and what belongs to them there.
 
-    It is the user's own where only the loop is another one; else the one with columns above it.
+    ``base``: the draft whose loop runs where they do not.
     """
-    region = draft.region
-    tests = stored.tests if stored is not None else ()
-    if draft.extent[0] == draft.source.span(draft.loop)[0] and _ends_with_loop(draft):
-        first, tests = Draft.of(region), (*draft.tests, *tests)
-    else:
-        first = draft.guarded()
-    tests = tuple(dict.fromkeys(tests))
+    first = base.guarded()
+    asked = [test for test in draft.tests if test not in base.tests]
+    tests = tuple(dict.fromkeys((*asked, *(stored.tests if stored is not None else ()))))
+    known = tuple(f"type({name}) is list" for name in sorted(base.names))
     if stored is None:
-        return first, Around(first.source, first.loop, tests)
-    return first, Around(first.source, first.loop, tests, stored.ahead, stored.behind, stored.made)
+        return first, Around(first.source, first.loop, tests, known=known)
+    return first, Around(
+        first.source, first.loop, tests, stored.ahead, stored.behind, stored.made, known
+    )
 
 
-def _ends_with_loop(draft: Draft) -> bool:
-    return draft.extent[1] == draft.source.span(draft.loop)[1]
+def _only_the_loop(base: Draft, draft: Draft) -> bool:
+    """Whether nothing but the loop itself is another one than in the base."""
+    ends = draft.extent[1] == draft.source.span(draft.loop)[1]
+    return ends and _above(base) == _above(draft)
+
+
+def _above(draft: Draft) -> bytes:
+    """The new lines above the loop."""
+    return draft.source.data[draft.extent[0] : draft.source.span(draft.loop)[0]]
 
 
 def _ledger(draft: Draft, match: Match, around: Around) -> tuple[Condition, ...]:
     """What equality rests on, without what holds of arrays that the new text makes."""
-    known = {c.test or c.text for c in draft.ledger}
+    known = {*around.known, *(c.test or c.text for c in draft.ledger)}
     found = [c for c in match.ledger if not c.guarded or (c.test or c.text) not in known]
-    return (*draft.ledger, *(c for c in found if not _is_about(c.test or c.text, around.made)))
+    more = (t for t in around.tests if t not in known)
+    asked = [Condition(test, Basis.OBSERVED, guarded=True, test=test) for test in more]
+    return (
+        *draft.ledger,
+        *asked,
+        *(c for c in found if not _is_about(c.test or c.text, around.made)),
+    )
 
 
 def _is_about(text: str, names: frozenset[str]) -> bool:

@@ -11,11 +11,12 @@ from ..lanes import emit_lanes
 from ..nb_values import Unsupported
 from .calls import without_calls
 from .columns import without_records
+from .comprehensions import without_comprehensions
 from .draft import Draft
 from .filled import without_filled
 from .prints import without_prints
 
-PASSES = (without_prints, without_filled, without_calls, without_records)
+PASSES = (without_comprehensions, without_prints, without_filled, without_calls, without_records)
 
 
 def emit_lanes_restated(region: Region) -> Match | Refusal | None:
