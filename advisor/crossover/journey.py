@@ -77,15 +77,15 @@ def crossover(
     if wanted.name is not None:
         _named(wanted.name, find(read_sources(target), target))
     found: list[Result] = []
-    started = Deadline(None)
+    before, started = process_age(), Deadline(None)
 
     def sweep(box: Sandbox, stdin: Path, report: Report) -> None:
-        spent = process_age() + started.spent - _bare(report)
+        spent = before + started.spent - _bare(report)
         found.append(_sweep(box, stdin, report, target, wanted, options, stages, spent))
 
     stages = Stages(console)
     share = None if options.budget is None else FOR_ADVICE * options.budget
-    report = advise(target, _survey(options, share), stages, process_age(), then=sweep)
+    report = advise(target, _survey(options, share), stages, before, then=sweep)
     if report.outcome is Outcome.SCRIPT_FAILED:
         raise UserError(report.message)
     (result,) = found

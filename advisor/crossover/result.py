@@ -46,6 +46,13 @@ class Result:
         return self.curves.lead(condition)
 
 
+def _others(result: Result, lead: Lead) -> bool:
+    """Whether another version than the one that leads had the shortest time at some size."""
+    curves = result.curves
+    fastest = (curves.fastest(size, lead.condition) for size in curves.sizes)
+    return any(kind not in (None, lead.smallest) for kind in fastest)
+
+
 def size_words(change: Change) -> str:
     """``"330 (310-350)"``."""
     middle, low, high = (f"{value:.3g}" for value in (change.size, change.low, change.high))
@@ -66,7 +73,8 @@ def lead_words(result: Result, condition: Condition) -> str:
         sizes = result.curves.sizes
         if len(sizes) == 1:
             return f"{lead.smallest} is fastest at {name} = {sizes[0]}, the only size measured"
-        return f"{lead.smallest} is fastest at every size from {sizes[0]} to {sizes[-1]}"
+        noise = ", as far as can be told from the noise" if _others(result, lead) else ""
+        return f"{lead.smallest} is fastest at every size from {sizes[0]} to {sizes[-1]}{noise}"
     parts = [f"{lead.smallest} is fastest up to {name} = {size_words(lead.changes[0])}"]
     for change, following in zip(lead.changes, (*lead.changes[1:], None), strict=True):
         upto = f" up to {size_words(following)}" if following is not None else ""

@@ -147,6 +147,21 @@ def test_the_crossover_is_found(sweep: Callable[..., Sweep]) -> None:
     assert words.startswith("original is fastest up to N = ") and words.endswith("then NumPy")
 
 
+@pytest.mark.parametrize(("times", "told"), [((1.05, 0.98), True), ((1.05, 1.06), False)])
+def test_a_lead_that_noise_hides_is_not_called_one(
+    sweep: Callable[..., Sweep], times: tuple[float, float], told: bool
+) -> None:
+    """The other version's median is shorter at 20, by less than its runs differ."""
+    other = (times[1] - 0.1, times[1], times[1] + 0.1)
+    rows = {
+        10: {Kind.ORIGINAL: Point(first=(1.0,) * 3), Kind.NUMPY: Point(first=(1.5,) * 3)},
+        20: {Kind.ORIGINAL: Point(first=(times[0],) * 3), Kind.NUMPY: Point(first=other)},
+    }
+    words = lead_words(result(sweep(), curves=Curves(rows)), Condition.FIRST)
+    assert words.startswith("original is fastest at every size from 10 to 20")
+    assert ("as far as can be told from the noise" in words) == told
+
+
 def test_a_wrong_result_is_not_timed_and_not_run_again(sweep: Callable[..., Sweep]) -> None:
     made = sweep((Kind.NUMPY, QUICK + WRONG))
     made.at([32, 48, 64])
