@@ -1,7 +1,8 @@
 """What tests of guards share: the guards in a rewritten text, and runs in which they report.
 
 A guard is a new test in front of new code, whose other branch is the original: ``if T: new, else:
-the loop``; ``if not T: return kernel.py_func(..)``; ``(new if T else old)``. `Watched` compiles a
+the loop``; ``if not T: return kernel.py_func(..)``; ``(new if T else old)``; ``if T: x = new()``
+and later ``if x is not None: .. else: the loop`` or ``if not x: the loop``. `Watched` compiles a
 rewritten text so that every part of its guards reports what it came to. A run is bounded by what it
 does, never by the time it takes: what is found must not depend on the machine. `other_data` makes
 the data that violate guards.
@@ -39,8 +40,15 @@ def guard_tests(before: str, after: str) -> list[ast.expr]:
     old = {ast.dump(node) for node in ast.walk(ast.parse(before))}
     statements = {ast.dump(n) for n in ast.walk(ast.parse(before)) if isinstance(n, ast.stmt)}
     found: list[ast.expr] = []
-    for node in ast.walk(ast.parse(after)):
+    tree = ast.parse(after)
+    for node in ast.walk(tree):
         match node:
+            case ast.If(test=ast.Compare(ast.Name(name), [ast.IsNot()]), orelse=[*_, last]):
+                if ast.dump(last) in statements:
+                    found += _that_sets(name, node, tree)
+            case ast.If(test=ast.UnaryOp(ast.Not(), ast.Name(name)), body=[*_, last]):
+                if ast.dump(last) in statements:
+                    found += _that_sets(name, node, tree)
             case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=test), body=[ast.Return() as body]):
                 if "py_func" in ast.unparse(body):
                     found.append(test)
@@ -53,6 +61,17 @@ def guard_tests(before: str, after: str) -> list[ast.expr]:
                 if of_types and ast.dump(node) not in old and ast.dump(other) in old:
                     found.append(test)
     return found
+
+
+def _that_sets(name: str, asked: ast.If, tree: ast.Module) -> list[ast.expr]:
+    """The test of the nearest statement before ``asked`` under which the name gets its value."""
+    found = [
+        (node.lineno, node.test)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and node.lineno < asked.lineno
+        if any(isinstance(n, ast.Name) and n.id == name and _stored(n) for n in ast.walk(node))
+    ]
+    return [test for line, test in found if line == max(line for line, _ in found)]
 
 
 def parts(test: ast.expr) -> list[ast.expr]:

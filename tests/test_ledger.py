@@ -224,6 +224,7 @@ HELD_BY_WHAT_IS_BEFORE = {
     "before.ndim == 1": "two axes: tests/codegen/cupy_backend",
     "len(spins) <= 2 ** 24": "more numbers than fit: tests/codegen/test_restated_draws.py",
     "set(map(type, bodies)) <= {Body}": "another class: tests/codegen/test_restated_records.py",
+    "set(map(type, comets)) <= {Comet}": "another class: tests/codegen/test_lanes.py",
     "labels is not graph_start": "graph_start is made a few lines above",
     "labels is not graph_flat": "graph_flat is made a few lines above",
     "_is_vector(graph_start, int)": "graph_start holds sums of lengths",

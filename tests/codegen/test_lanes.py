@@ -908,3 +908,60 @@ def test_values_that_memory_may_not_hold_are_not_kept() -> None:
     fewer = after.replace("> 2**24", "> 500")
     assert run(by_arrays(fewer), "coprime", (40,)).error is not None
     assert_same(run(COPRIME, "coprime", (40,)), run(fewer, "coprime", (40,)))
+
+
+def test_records_of_another_class_keep_the_loop() -> None:
+    """Its attribute is computed anew, and differs, each time it is asked for."""
+    text = """\
+import math
+
+
+class Comet:
+    def __init__(self, e):
+        self.e = e
+
+
+class Waning(Comet):
+    @property
+    def e(self):
+        self.left *= 0.5
+        return self.left
+
+    @e.setter
+    def e(self, value):
+        self.left = value
+
+
+def anomaly(mean, e):
+    E = mean
+    for _ in range(60):
+        delta = (E - e * math.sin(E) - mean) / (1.0 - e * math.cos(E))
+        E -= delta
+        if abs(delta) < 1e-12:
+            break
+    return E
+
+
+def total(comets, days):
+    found = []
+    for day in range(days):
+        for comet in comets:
+            found.append(anomaly(0.01 * day, comet.e))
+    return found
+"""
+    make = "args = ([{}(e) for e in (0.9 * rng.random(20)).tolist()], 20)"
+    region = chain_for(text, "total", inputs=make.format("Comet"))[0]
+    match = emit_lanes_restated(region)
+    assert isinstance(match, Match), match
+    after = apply_edits(region.source, match.edits).decode()
+    assert "set(map(type, comets)) <= {Comet}" in after
+    results = []
+    for program in (text, after):
+        for kind in ("Comet", "Waning"):
+            names: dict[str, Any] = {"np": np, "rng": np.random.default_rng(5)}
+            exec(program, names)
+            exec(make.format(kind), names)
+            results.append(names["total"](*names["args"]))
+    plain, waning, plain_after, waning_after = results
+    assert waning_after == waning != plain
+    assert plain_after == pytest.approx(plain, rel=1e-12)
