@@ -103,7 +103,7 @@ class ScriptTrials(ScriptRuns):
                     self._original_again()
             return self._verdict(timed, goal, deadline)
         except OutOfTime:
-            if not timed.walls:
+            if not (timed.walls and self._originals):
                 return out_of_time(needed, deadline)
             return self._verdict(timed, replace(goal, beat=0.0), deadline)
 

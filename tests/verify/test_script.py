@@ -21,7 +21,7 @@ from gpuadvise.model import (
 )
 from gpuadvise.observe.sandbox import Sandbox
 from gpuadvise.report import words
-from gpuadvise.verify.script import Goal, ScriptTrials, nothing_compared
+from gpuadvise.verify.script import Goal, OutOfTime, ScriptTrials, nothing_compared
 
 SLOW = """
 import sys
@@ -305,6 +305,25 @@ def test_a_run_beside_earlier_ones_is_kept_where_its_gain_is_not_plain(
         assert verdict.speedup.original == (4.0,) and verdict.speedup.candidate == (2.8,)
     else:
         assert isinstance(verdict, Unavailable) and "--budget" in verdict.why
+
+
+def test_an_original_that_takes_longer_than_the_budget_leaves_no_verdict(make, monkeypatch):
+    """As above, but other programs came: the run of the original was stopped."""
+    trials, patched = make("print(1)\n")
+    trials, _ = profiled(trials)
+    alike = replace(trials.stand_in, wall=4.0, cpu=4.0)
+    monkeypatch.setattr(trials, "_real", alike)
+    monkeypatch.setattr(trials, "stand_in", alike)
+
+    def run(new, **how):
+        if not new:
+            raise OutOfTime
+        return replace(alike, wall=2.8, cpu=2.8)
+
+    monkeypatch.setattr(trials, "_run", run)
+    deadline = Deadline(8.0, clock=lambda: 0.0)
+    verdict = trials.judge(patched("print(1)", "print(1 )"), Goal(threshold=1.1), deadline)
+    assert isinstance(verdict, Unavailable) and "--budget" in verdict.why
 
 
 def test_the_last_word_is_taken_in_turn(make):
