@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from ..model import Source
@@ -256,11 +256,14 @@ class Program:
             yield from self._attribute_target(function, scope)
 
     def _handed(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
-        """``df.apply(cost, axis=1)`` calls ``cost``."""
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "apply":
-            for given in call.args[:1]:
-                if isinstance(given, ast.Name):
-                    yield from self._named_target(given.id, scope)
+        """``df.apply(cost, axis=1)`` and ``rk4_step(lorenz, state)`` call what they are given."""
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        for one in given:
+            if isinstance(one, ast.Name) and one.id not in _bound_in(scope):
+                for target in self._named_target(one.id, scope):
+                    # A class may be handed over to be asked about, as in ``isinstance``.
+                    if target.qualname.rpartition(".")[2] == one.id:
+                        yield target
 
     def _named_target(self, name: str, scope: Scope) -> Iterator[Scope]:
         prefix = "" if scope.is_module else f"{scope.qualname}.<locals>."
@@ -334,6 +337,16 @@ class Program:
             if call.caller is scope and first <= call.line <= last
             for callee in call.callees
         )
+
+
+@lru_cache(maxsize=1024)
+def _bound_in(scope: Scope) -> frozenset[str]:
+    """Parameters and assigned names of a function; none of a module, whose names are all shared."""
+    if scope.is_module or not isinstance(scope.node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return frozenset()
+    nodes = list(ast.walk(scope.node))
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return frozenset(stored | {n.arg for n in nodes if isinstance(n, ast.arg)})
 
 
 def _own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
