@@ -184,10 +184,10 @@ class _Emitter:
         )
         return Match(
             edits=tuple(edits),
-            why="Every iteration has a loop of its own, of which the interpreter runs every "
-            "operation on single numbers.",
+            why="every iteration has a loop of its own, of which the interpreter runs every "
+            "operation on single numbers",
             change=f"{self.unit.name} of many iterations at once, by arrays of those that are "
-            "still running; the loop takes the values in its order.",
+            "still running; the loop takes the values in its order",
             needs=frozenset({"numpy"}),
             ledger=tuple(ledger),
             exactness=exactness,
