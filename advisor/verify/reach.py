@@ -52,6 +52,8 @@ def objection(old: bytes, new: bytes, needs: Collection[str] = ()) -> str | None
     known, targets = _of_original(old)
     after = _Text.of(new)
     for word in after.used():
+        if word == "module sys" and after.asks_version_only():
+            continue
         if word not in known and (why := _refused(word, frozenset(needs))):
             return f"the rewrite uses {word.partition(' ')[2]}, {why}"
     for word in after.module_stores():
@@ -112,6 +114,22 @@ class _Text:
                 continue
             elif _root(node) in modules:
                 yield f"attribute {node.attr}"
+
+    def asks_version_only(self) -> bool:
+        """Whether ``sys`` is there for ``sys.version_info`` alone, as ``sum`` hangs on it."""
+        if any(isinstance(node, ast.ImportFrom) and node.module == "sys" for node in self.nodes):
+            return False
+        names = {bound for bound, module in self.imports if module == "sys"}
+        asked = {
+            id(node.value)
+            for node in self.nodes
+            if isinstance(node, ast.Attribute) and node.attr == "version_info"
+        }
+        return all(
+            id(node) in asked and isinstance(node.ctx, ast.Load)
+            for node in self.nodes
+            if isinstance(node, ast.Name) and node.id in names
+        )
 
     def module_stores(self) -> Iterator[str]:
         """Attributes of modules that code binds: ``np.sum = fast_sum``."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from gpuadvise.api import Rewrites
-from gpuadvise.cases import case_regions, first_match
+from gpuadvise.cases import case_regions, first_match, region_for
+from gpuadvise.codegen.restated.as_arrays import emit_restated_arrays
 from gpuadvise.model import Match
 from gpuadvise.patch import combine
 from gpuadvise.registry import rules
@@ -75,3 +78,36 @@ def test_no_rule_writes_what_is_refused() -> None:
                 assert objection(region.source.data, text, match.needs) is None, rule.code
                 tried += 1
     assert tried > 20
+
+
+@pytest.mark.parametrize(
+    ("line", "allowed"),
+    [
+        ("import sys\nolder = sys.version_info < (3, 12)", True),
+        ("import sys as system\nolder = system.version_info < (3, 12)", True),
+        ("import sys\nseen = sys.version_info, sys.modules", False),
+        ("import sys\nseen = getattr(sys, 'modules')", False),
+        ("import sys\nsys.version_info = 3", False),
+        ("from sys import modules\nseen = modules", False),
+    ],
+)
+def test_a_rewrite_may_ask_for_pythons_version_and_no_more(line: str, allowed: bool) -> None:
+    assert (objection(OLD, OLD + line.encode() + b"\n") is None) == allowed
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="sum() of floats is compensated there")
+def test_a_sum_of_floats_is_rewritten_where_the_script_imports_nothing() -> None:
+    text = """\
+def averages(rain, width):
+    found = []
+    for day in range(width, len(rain) + 1):
+        window = rain[day - width : day]
+        found.append(sum(window) / width)
+    return found
+"""
+    region = region_for(text, "averages", ([0.5 * k for k in range(300)], 7))
+    match = emit_restated_arrays(region)
+    assert isinstance(match, Match), match
+    after = combine(region.source, [match.edits])
+    assert b"import sys" in after
+    assert objection(region.source.data, after, match.needs) is None
