@@ -32,7 +32,8 @@ class Attempted:
     """One line of the guard's log."""
 
     kind: str
-    """``write``, ``network``, ``signal``: refused. ``program``, ``shared memory``: only noted."""
+    """``write``, ``network``, ``signal``: refused. ``program``, ``shared memory`` (mapped),
+    ``made in shared memory`` (a file or folder that was not there): only noted."""
     what: str
     """A path, an address, a process id, a program's name."""
     line: int | None = None

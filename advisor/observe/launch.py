@@ -33,12 +33,13 @@ NO_NETWORK = "gpuadvise: a trial run may not use the network"
 NO_SIGNALS = "gpuadvise: a trial run may not send signals to other processes"
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
-_DEVICES_BELOW = ("/dev/shm/", "/dev/pts", "/dev/ptmx", "/dev/nvidia", "/dev/kfd", "/dev/dri")
+_SHARED = "/dev/shm/"
+_DEVICES_BELOW = (_SHARED, "/dev/pts", "/dev/ptmx", "/dev/nvidia", "/dev/kfd", "/dev/dri")
 _UNIX, _NETLINK = 1, 16
 """Address families."""
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_readlink = os.readlink
+_readlink, _entry = os.readlink, os.lstat
 
 
 class Guard:
@@ -80,6 +81,8 @@ class Guard:
         real = real_path(text, follow=follow)
         if not self.writable(real):
             self.refuse("write", real, REFUSAL, text)
+        if real.startswith(_SHARED) and not _is_there(real):
+            self.record("made in shared memory", real)
 
     def refuse(self, kind: str, what: str, *words: str) -> None:
         """Record it, and raise PermissionError."""
@@ -198,7 +201,7 @@ class Guard:
         """Shared memory outlives its processes if they are killed: the tool then has to look."""
         if isinstance(fd, int) and fd >= 0:
             name = _folder_of(fd)
-            if name.startswith("/dev/shm/"):
+            if name.startswith(_SHARED):
                 self.record("shared memory", name)
 
     def checks(self) -> dict[str, Callable[..., None]]:
@@ -275,6 +278,14 @@ def _brand(pid: int) -> str:
     """The limit by which the tool marks the processes of a run. Raises OSError."""
     with open(f"/proc/{pid}/limits") as limits:
         return next(line.split()[3] for line in limits if line.startswith("Max realtime timeout"))
+
+
+def _is_there(path: str) -> bool:
+    try:
+        _entry(path)
+    except OSError:
+        return False
+    return True
 
 
 def _folder_of(fd: int) -> str:

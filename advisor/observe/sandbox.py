@@ -266,8 +266,8 @@ class Sandbox:
             self._read_escapes(result)
             for note in running.notes:
                 self._note(note)
-            named = {a.what for a in self.attempts if a.kind == "shared memory"}
-            segments.remove(named, running.mapped)
+            segments.remove(self._noted("shared memory"), running.mapped)
+            segments.remove_made(self._noted("made in shared memory"))
             if not (self.escapes and self._redirects is False and self._may_redirect):
                 break
             self._redirects = True  # nothing in the text said so
@@ -304,7 +304,10 @@ class Sandbox:
     @property
     def programs(self) -> tuple[str, ...]:
         """Other programs that the last run started: what they write is not redirected."""
-        return tuple(a.what for a in self.attempts if a.kind == "program")
+        return tuple(self._noted("program"))
+
+    def _noted(self, kind: str) -> list[str]:
+        return [a.what for a in self.attempts if a.kind == kind]
 
     def _read_escapes(self, result: RunResult) -> None:
         # scalene keeps its locks in /tmp, whatever TMPDIR says; that is not the program's doing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterable, Set
 from pathlib import Path
 
@@ -23,7 +24,7 @@ class Segments:
     def remove(self, named: Iterable[str], mapped: Set[int]) -> None:
         """Remove what is new, not in use, and one of ``named`` (paths) or ``mapped`` (inodes).
 
-        Never anything else: people keep files of their own there, as on a fast disk.
+        Nothing else, `remove_made` apart: people keep files of their own there, as on a fast disk.
         """
         names = set(named)
         new: dict[Path, int] = {}
@@ -33,11 +34,31 @@ class Segments:
                 inode = place.stat().st_ino
                 if str(place) in names or inode in mapped:
                     new[place] = inode
-        used = mapped_by(Path("/proc").glob("[0-9]*")) if new else set()
+        used = _in_use() if new else set()
         for place, inode in new.items():
             with contextlib.suppress(OSError):
                 if inode not in used:
                     place.unlink()
+
+    def remove_made(self, paths: Iterable[str]) -> None:
+        """Remove files that the run made here by name, unless in use, and folders, if empty.
+
+        Counter-example: results that are kept on this disk; the next run of the same program, or
+        of a rewrite, would find them and be quicker than any run of the user's.
+        """
+        places = sorted(map(Path, paths), reverse=True)  # what is inside comes before its folder
+        used = _in_use() if places else set()
+        for place in places:
+            with contextlib.suppress(OSError):
+                found = place.lstat()
+                if stat.S_ISDIR(found.st_mode):
+                    place.rmdir()
+                elif found.st_ino not in used:
+                    place.unlink()
+
+
+def _in_use() -> set[int]:
+    return mapped_by(Path("/proc").glob("[0-9]*"))
 
 
 def _names() -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -514,7 +515,8 @@ def test_shared_memory_of_a_killed_run_does_not_disturb_the_next(make: Make) -> 
         """
     )
     bystander = Path("/dev/shm", f"{name}_of_somebody")
-    target.script.write_text(f"open({str(bystander)!r}, 'w').close()\n{target.script.read_text()}")
+    by_another = f"import os; os.system('touch {bystander}')"
+    target.script.write_text(f"{by_another}\n{target.script.read_text()}")
     try:
         with Sandbox(target) as box:
             results = [box.run(box.command()) for _ in range(2)]
@@ -523,6 +525,33 @@ def test_shared_memory_of_a_killed_run_does_not_disturb_the_next(make: Make) -> 
         assert bystander.exists(), "not shared memory of the run: whose file it is, is not known"
     finally:
         bystander.unlink(missing_ok=True)
+
+
+@needs_proc
+def test_files_that_a_run_made_in_shared_memory_are_removed(make: Make) -> None:
+    folder = Path("/dev/shm", f"gpuadvise_test_{os.getpid()}_results")
+    older = Path("/dev/shm", f"gpuadvise_test_{os.getpid()}_older")
+    older.write_text("of the user")
+    target = make(
+        f"""
+        import os, pathlib
+        pathlib.Path({str(older)!r}).open("a").close()
+        place = pathlib.Path({str(folder)!r}, "of", "today")
+        place.mkdir(parents=True, exist_ok=True)
+        print(sorted(os.listdir(place)))
+        (place / "draft").write_text("kept")
+        (place / "draft").rename(place / "result")
+        """
+    )
+    try:
+        with Sandbox(target) as box:
+            results = [box.run(box.command()) for _ in range(2)]
+        assert [r.stdout for r in results] == [b"[]\n"] * 2, results[1].stderr
+        assert not folder.exists()
+        assert older.read_text() == "of the user"
+    finally:
+        older.unlink()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @needs_proc
