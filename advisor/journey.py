@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -11,6 +12,8 @@ from .deadline import process_age
 from .diff import unified_diff
 from .errors import UsageProblem
 from .model import Outcome, Report, Source
+from .observe.numbacache import CompiledFunction
+from .observe.sandbox import Sandbox
 from .options import Options
 from .outputs import check_outputs, write, write_json
 from .pipeline import advise
@@ -18,7 +21,7 @@ from .progress import Stages
 from .report.json import to_json
 from .report.terminal import render, render_unmeasured
 from .target import resolve
-from .undo import UndoError
+from .undo import UndoError, keep_compiled
 from .undo import apply as write_files
 
 
@@ -39,7 +42,18 @@ def journey(
     """
     target = resolve(command, module)
     check_outputs((patch, json), target.script)
-    report = advise(target, options, Stages(console), process_age())
+    compiled: list[CompiledFunction] = []
+
+    def remember(box: Sandbox, stdin: Path, report: Report) -> None:
+        compiled.extend(box.compiled.of(report.patched))
+
+    report = advise(target, options, Stages(console), process_age(), remember)
+    refused: UndoError | None = None
+    if apply and report.patched:
+        try:
+            report = applied(report, compiled)
+        except UndoError as error:  # a file was edited meanwhile
+            refused = error
     obstacle: UsageProblem | None = None
     try:
         if json is not None:
@@ -56,22 +70,24 @@ def journey(
         if obstacle is not None:
             raise obstacle
         return report
-    applied: tuple[Path, ...] = ()
-    refused: UndoError | None = None
-    if apply and report.patched:
-        try:
-            write_files(report.patched, changed_sources(report))
-            applied = tuple(report.patched)
-        except UndoError as error:  # a file was edited meanwhile
-            refused = error
     # An obstacle is told in a line of its own, below.
     asked = apply and refused is None
+    written = tuple(report.patched) if asked else ()
     view = {"verbose": options.verbose, "quiet": quiet, "asked": asked}
-    render(report, console, applied=applied, **view)
+    render(report, console, applied=written, **view)
     problem = refused or obstacle
     if problem is not None:
         raise problem
     return report
+
+
+def applied(report: Report, compiled: Sequence[CompiledFunction]) -> Report:
+    """Write the patch, and what its trials compiled. Raises UndoError."""
+    sources = changed_sources(report)
+    journal = write_files(report.patched, sources)
+    journal = keep_compiled(journal, compiled, sources, report.target.python)
+    paths = tuple(path for kept in journal.compiled for path in kept.paths)
+    return replace(report, kept_compiled=paths)
 
 
 def changed_sources(report: Report) -> Mapping[Path, Source]:

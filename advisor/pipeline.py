@@ -28,7 +28,6 @@ from .gpumodel import GpuWork
 from .matching import Tried, match_rules, still_there
 from .model import (
     Exited,
-    FunctionTime,
     Machine,
     Outcome,
     Profile,
@@ -47,7 +46,9 @@ from .observe.sandbox import Sandbox
 from .observe.scalene import EMPTY, ScaleneResult
 from .observe.scalene import profile as run_scalene
 from .options import Options
-from .progress import Stages
+from .progress import TOGETHER, Stages
+from .registry import rules
+from .sidebyside import SampledAside, both, everything, may_run_twice
 from .target import read_sources
 from .verify.choose import Chosen, choose
 from .verify.script import ScriptTrials
@@ -201,14 +202,23 @@ class Journey:
         """Which loops are hot, and what they work on."""
         # First of all: on it rests what is said of GPU code, and it times lines as well.
         gpu, notes = self.trace(box, bare, stdin, sources, deadline)
-        sampled = ranked(gpu) or self.sample(box, bare, stdin, sources, deadline)
+        at_once = self.side_by_side(box, bare, stdin, sources, server, deadline)
+        sampled = ranked(gpu)
+        if sampled is None:
+            seen = at_once[0] if at_once else self.sample(box, bare, stdin, deadline)
+            sampled = self.or_by_lines(seen, box, bare, stdin, sources, deadline)
         hot = hot_functions(sampled.functions)
         sites = find_sites(sources, hot)
         # Values and states are of use to loops on the CPU alone; the trace has timed the lines.
         if all_on_gpu(gpu, sources.values()):
             measured = LinesResult((), {}, False, (), bare.end)
+        elif at_once is not None:
+            measured = at_once[1]
+            server.keep(site.key for site in sites)
         else:
-            measured = self.measure(box, bare, stdin, hot, sites, server, deadline)
+            timed = [(function.file, function.qualname) for function in hot]
+            with self.stages.stage("line profile"):
+                measured = self.measure(box, bare, stdin, timed, sites, server, deadline)
         profile = merge(bare, sampled, measured, sources)
         run = None if measured.partial else measured.run
         if failed := failed_copy(bare, measured.run):
@@ -224,32 +234,60 @@ class Journey:
         box: Sandbox,
         bare: RunResult,
         stdin: Path,
-        hot: Sequence[FunctionTime],
+        timed: Sequence[tuple[Path, str]],
         sites: Sequence[Site],
         server: StateServer,
         deadline: Deadline,
     ) -> LinesResult:
-        """Lines timed, values observed, and states held, in one instrumented run."""
-        with self.stages.stage("line profile"):
-            timed = [(function.file, function.qualname) for function in hot]
-            # What it waited for others, on a busy machine or the network, needs no timing.
-            own = min(bare.wall, bare.cpu) or bare.wall
-            line_budget = max(LINE_LEAST, LINE_SHARE * own)
-            look = partial(
-                observe_lines,
-                box,
-                self.target,
-                sites=sites,
-                budget=min(LINE_BUDGET, line_budget),
-                stdin=stdin,
-                states_address=server.address,
-                expected=own,
-            )
-            measured = look(functions=timed, limit=self.limit(tracing_limit, bare, deadline))
-            if isinstance(measured.ended, Exited) and measured.ended != bare.end and bare.ok:
-                # Tracing holds references: ndarray.resize() then fails, for one. Once without it.
-                measured = look(functions=[], limit=self.limit(tracing_limit, bare, deadline))
+        """Lines timed, values observed, and states held, in one instrumented run.
+
+        ``timed``: file and qualified name of the functions whose lines are timed.
+        """
+        # What it waited for others, on a busy machine or the network, needs no timing.
+        own = min(bare.wall, bare.cpu) or bare.wall
+        line_budget = max(LINE_LEAST, LINE_SHARE * own)
+        look = partial(
+            observe_lines,
+            box,
+            self.target,
+            sites=sites,
+            budget=min(LINE_BUDGET, line_budget),
+            stdin=stdin,
+            states_address=server.address,
+            expected=own,
+        )
+        measured = look(functions=timed, limit=self.limit(tracing_limit, bare, deadline))
+        if isinstance(measured.ended, Exited) and measured.ended != bare.end and bare.ok:
+            # Tracing holds references: ndarray.resize() then fails, for one. Once without it.
+            measured = look(functions=[], limit=self.limit(tracing_limit, bare, deadline))
         return measured
+
+    def side_by_side(
+        self,
+        box: Sandbox,
+        bare: RunResult,
+        stdin: Path,
+        sources: Mapping[Path, Source],
+        server: StateServer,
+        deadline: Deadline,
+    ) -> tuple[ScaleneResult, LinesResult] | None:
+        """Both profiled runs at a time, all loops looked at; None where they come in turn."""
+        found = everything(sources)
+        alone = bare.wall < SHORT_RUN or not may_run_twice(sources, bare, self.machine, box)
+        if found is None or alone or uses_gpu(sources.values()):
+            return None
+        with self.stages.stage(TOGETHER):
+            limit = self.limit(tracing_limit, bare, deadline)
+            aside = SampledAside(box, self.target, stdin, limit=limit, bare_wall=bare.wall)
+
+            def here() -> LinesResult:
+                measured = self.measure(
+                    box, bare, stdin, found.functions, found.sites, server, deadline
+                )
+                rules()  # loaded while the other run ends
+                return measured
+
+            return both(aside.run, here, aside.end)
 
     def trace(
         self,
@@ -282,17 +320,25 @@ class Journey:
         box: Sandbox,
         bare: RunResult,
         stdin: Path,
+        deadline: Deadline,
+    ) -> ScaleneResult:
+        """Function totals from scalene; none of a short run."""
+        if bare.wall < SHORT_RUN:
+            return EMPTY
+        with self.stages.stage("scalene"):
+            limit = self.limit(sampling_limit, bare, deadline)
+            return run_scalene(box, self.target, limit=limit, stdin=stdin, bare_wall=bare.wall)
+
+    def or_by_lines(
+        self,
+        sampled: ScaleneResult,
+        box: Sandbox,
+        bare: RunResult,
+        stdin: Path,
         sources: Mapping[Path, Source],
         deadline: Deadline,
     ) -> ScaleneResult:
-        """Function totals from scalene; from line_profiler where sampling says too little."""
-        sampled = EMPTY
-        if bare.wall >= SHORT_RUN:
-            with self.stages.stage("scalene"):
-                limit = self.limit(sampling_limit, bare, deadline)
-                sampled = run_scalene(
-                    box, self.target, limit=limit, stdin=stdin, bare_wall=bare.wall
-                )
+        """Function totals from line_profiler where sampling says too little."""
         if sampled.functions:
             return sampled
         with self.stages.stage("first line profile"):

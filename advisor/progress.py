@@ -15,6 +15,8 @@ from .model import StageCost
 STAGES = ("bare run", "scalene", "line profile", "rewrites", "trials")
 """In order; shown as "what comes next". A "first line profile" stands in for scalene where
 sampling says too little."""
+TOGETHER = "scalene beside line profile"
+"""The second and the third at a time."""
 
 
 @dataclass
@@ -71,5 +73,7 @@ def following(name: str) -> str:
     """``"then scalene"``, or nothing after the last stage."""
     if name == "first line profile":
         return "then line profile"
+    if name == TOGETHER:
+        return "then rewrites"
     position = STAGES.index(name) + 1 if name in STAGES else len(STAGES)
     return f"then {STAGES[position]}" if position < len(STAGES) else ""

@@ -16,13 +16,15 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from .errors import UsageProblem
+from .firstrun import Kept, from_record, keep, take_back, to_record
 from .model import Source
+from .observe.numbacache import CompiledFunction
 
 KEPT_JOURNALS = 20
 """How many applies can be undone; older journals are deleted."""
@@ -63,6 +65,8 @@ class Journal:
     when: str
     """Local time, ISO 8601."""
     files: tuple[Saved, ...]
+    compiled: tuple[Kept, ...] = ()
+    """Compiled code that was put beside the files."""
 
 
 # ------------------------------------------------------------------- apply
@@ -100,6 +104,26 @@ def apply(patched: Mapping[Path, bytes], sources: Mapping[Path, Source]) -> Jour
         raise
     _prune()
     return journal
+
+
+def keep_compiled(
+    journal: Journal,
+    functions: Sequence[CompiledFunction],
+    sources: Mapping[Path, Source],
+    python: str,
+) -> Journal:
+    """Put what trials of an applied text compiled beside it; the journal with what was put there.
+
+    Never an error: where nothing can be kept, or not be undone, the first run compiles.
+    """
+    kept = keep(functions, sources, python)
+    longer = replace(journal, compiled=kept)
+    try:
+        _save(longer)
+    except OSError:
+        take_back(kept)
+        return journal
+    return longer
 
 
 def _roll_back(originals: dict[Path, bytes], journal: Journal) -> None:
@@ -218,7 +242,9 @@ def _save(journal: Journal) -> None:
         }
         for saved in journal.files
     ]
-    text = json.dumps({"format": _FORMAT, "when": journal.when, "files": files})
+    compiled = [to_record(kept) for kept in journal.compiled]
+    record = {"format": _FORMAT, "when": journal.when, "files": files, "compiled": compiled}
+    text = json.dumps(record)
     partial = journal.file.with_suffix(".new")
     try:
         # Somebody's code may be private: readable by its owner only, from the first byte on.
@@ -241,8 +267,10 @@ def _load(file: Path) -> Journal | None:
             Saved(Path(entry["path"]), base64.b64decode(entry["original"]), entry["written"])
             for entry in record["files"]
         )
-        return Journal(file, record["when"], files)
-    except (OSError, ValueError, KeyError, TypeError):
+        # journals of earlier releases have none
+        compiled = tuple(map(from_record, record.get("compiled", ())))
+        return Journal(file, record["when"], files, compiled)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -279,6 +307,7 @@ def undo(cwd: Path) -> tuple[Path, ...]:
         else:
             left.append(saved)
             problems.append(problem)
+    take_back(journal.compiled)
     if not left:
         journal.file.unlink(missing_ok=True)
         return tuple(restored)

@@ -61,10 +61,18 @@ class Result:
     """Plain run of the original over plain run of the rewritten program, one of each."""
 
 
-def plain_run(program: Path, folder: Path, arguments: Sequence[str] = ()) -> Run:
-    """Run a copy of ``program`` in ``folder``, which is made, and look at what it leaves."""
+def plain_run(
+    program: Path, folder: Path, arguments: Sequence[str] = (), *, compiled: Sequence[Path] = ()
+) -> Run:
+    """Run a copy of ``program`` in ``folder``, which is made, and look at what it leaves.
+
+    ``compiled``: files of compiled code that are copied along, with their times.
+    """
     folder.mkdir()
-    copied = shutil.copy(program, folder / program.name)
+    copied = shutil.copy2(program, folder / program.name)
+    for path in compiled:
+        (folder / "__pycache__").mkdir(exist_ok=True)
+        shutil.copy2(path, folder / "__pycache__" / path.name)
     begin, before = time.perf_counter(), _children_cpu()
     done = subprocess.run(
         [sys.executable, Path(copied).name, *arguments],

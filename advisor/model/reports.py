@@ -137,3 +137,6 @@ class Report:
     """None where the script did nothing on a GPU, or nothing could be recorded."""
     runs: int = 1
     """How often the user will run the script: what a first run compiles is spread over them."""
+    kept_compiled: tuple[Path, ...] = ()
+    """Files of compiled code that ``--apply`` put beside the patched files: what numba compiled in
+    the trials, so that the user's first run starts like a later one."""

@@ -8,11 +8,12 @@ where programs run, always at the same path, and is reset from ``pristine``.
 
 # tens of thousands of entries: strings are several times faster than paths
 # ruff: noqa: PTH100, PTH101, PTH110, PTH115, PTH116
-# ruff: noqa: PTH117, PTH118, PTH120, PTH208
+# ruff: noqa: PTH117, PTH118, PTH120, PTH208, PTH211
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import errno
 import hashlib
 import os
@@ -28,6 +29,7 @@ from pathlib import Path
 
 from .trees import (
     Mark,
+    Moved,
     State,
     clone,
     copy_all,
@@ -79,22 +81,22 @@ class Tally:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._files = self._bytes = 0
+        self._files = self.bytes = 0
         self._deadline = time.monotonic() + limits.seconds
 
     def full(self) -> bool:
         """Whether nothing more can be taken."""
         limits = self._limits
-        spent = self._files >= limits.files or self._bytes >= limits.total_bytes
+        spent = self._files >= limits.files or self.bytes >= limits.total_bytes
         return spent or time.monotonic() > self._deadline
 
     def admit(self, size: int) -> bool:
         """Take a file of ``size`` bytes, if it fits."""
-        over = size > self._limits.file_bytes or self._bytes + size > self._limits.total_bytes
+        over = size > self._limits.file_bytes or self.bytes + size > self._limits.total_bytes
         if over or self.full():
             return False
         self._files += 1
-        self._bytes += size
+        self.bytes += size
         return True
 
 
@@ -113,10 +115,26 @@ class Mirror:
         self._link_hidden = False
         self._linked_files = 0
         self._linked_folders = 0
+        self.bytes = 0
+        """What the copied files take, in one of the two trees."""
+        self._moved: Moved = str
         self.pristine.mkdir()
         for folder in folders:
             self._add_root(Path(os.path.abspath(folder)))
         self._note_links()
+
+    def twin(self, base: Path) -> Mirror:
+        """One more tree to run in, below ``base``, from this snapshot, whatever has run since.
+
+        Nothing may be patched there: the snapshot stays this one's.
+        """
+        other = copy.copy(self)
+        other.base, other.run = base, base / "run"
+        other.notes, other.roots = list(self.notes), list(self.roots)
+        other._expected = {}
+        ours, theirs = str(self.run) + os.sep, str(other.run) + os.sep
+        other._moved = lambda text: theirs + text[len(ours) :] if text.startswith(ours) else text
+        return other
 
     # ------------------------------------------------------------ paths
     def path(self, original: Path) -> Path:
@@ -204,7 +222,9 @@ class Mirror:
             return  # may be passed through but not listed
         for name in names[: self.limits.links]:
             if not is_scratch(name):
-                self._link(os.path.join(folder, name))
+                # One call each: there may be thousands.
+                with contextlib.suppress(FileExistsError):
+                    os.symlink(os.path.join(folder, name), os.path.join(place, name))
 
     def _link(self, original: str) -> None:
         place = self._place(original)
@@ -240,6 +260,7 @@ class Mirror:
                         fits = tally.admit(known.st_size)
                         self._copy_file(entry.path, known, clone_only=not fits)
             os.chmod(place, stat.S_IMODE(os.stat(folder).st_mode) | 0o700)
+        self.bytes += tally.bytes
 
     def _enter(self, entry: os.DirEntry[str], device: int, queue: deque[str]) -> None:
         if entry.name == "__pycache__" or is_scratch(entry.name):
@@ -314,7 +335,7 @@ class Mirror:
         for path in patched:
             self._adopt(path)
         if not self.run.exists():
-            copy_all(self.pristine, self.run)
+            copy_all(self.pristine, self.run, self._moved)
             self._expected = dict(scan(self.run))
         else:
             self._restore()
@@ -354,7 +375,7 @@ class Mirror:
             elif place.is_symlink() or not place.is_dir():
                 unlink(place)
                 place.mkdir()
-            copy_entry(source, place)
+            copy_entry(source, place, self._moved)
             self._expected[name] = mark(place)
 
     def changes(self, before: State) -> dict[str, str]:

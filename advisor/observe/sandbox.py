@@ -21,6 +21,7 @@ from .elsewhere import Attempted, Elsewhere, guard_text, may_write_elsewhere, re
 from .landlock import abi
 from .limits import DISK_LEFT
 from .mirror import PREFIX, Limits, Mirror
+from .numbacache import LastRuns
 from .process import Watchdog, end_branded
 from .running import GRACE, OUTPUT_LIMIT, Place, Running
 from .sharedmemory import Segments
@@ -63,8 +64,12 @@ class Sandbox:
         limits: Limits | None = None,
         output_limit: int = OUTPUT_LIMIT,
         redirects: bool | None = None,
+        like: Sandbox | None = None,
     ) -> None:
-        """``redirects``: whether writes elsewhere are redirected; None: where it is needed."""
+        """``redirects``: whether writes elsewhere are redirected; None: where it is needed.
+
+        ``like``: take the snapshot of another copy, whatever the program has changed since.
+        """
         self.target = target
         self.escapes: list[Path] = []
         """Originals of the paths that the last run was refused to write, each once."""
@@ -73,12 +78,14 @@ class Sandbox:
         self._folders = (*_folders_of(target), *folders)
         self._limits = limits
         self._output_limit = output_limit
-        self._redirects = redirects
+        self._redirects, self._like = redirects, like
         self._may_redirect = redirects is None
         self._program_refused: str | None = None
         self._told = self._told_programs = False
         self._runs = 0
         self._notes: list[str] = []
+        self.compiled = LastRuns()
+        """What numba compiled in the last run of each rewritten text."""
 
     # ------------------------------------------------------------ life
     def __enter__(self) -> Sandbox:
@@ -108,7 +115,10 @@ class Sandbox:
         self.compiles_anew = False
         """Whether a first run finds no kernels of other programs of the user's either."""
         self._log = self.own / "escapes"
-        self._mirror = Mirror(self.root, self._folders, self._limits)
+        if self._like is None:
+            self._mirror = Mirror(self.root, self._folders, self._limits)
+        else:
+            self._mirror = self._like._mirror.twin(self.root)
         self._elsewhere = Elsewhere(self.root / "outside")
         if self._redirects is None:
             self._redirects = may_write_elsewhere(self.target)
@@ -124,6 +134,15 @@ class Sandbox:
         remove_tree(self.root)
         if hasattr(self, "_watchdog"):
             self._watchdog.close()
+
+    def end(self) -> None:
+        """End whatever runs in the copy now; the copy stays until the ``with`` block ends."""
+        end_branded(self.root)
+
+    @property
+    def copied(self) -> int:
+        """Bytes of the files that were copied."""
+        return self._mirror.bytes
 
     def _write_guard(self) -> None:
         elsewhere = self._elsewhere.folder
@@ -273,6 +292,7 @@ class Sandbox:
             self._redirects = True  # nothing in the text said so
             self._write_guard()
             left = None if limit is None else max(0.1, limit - (time.monotonic() - began))
+        self.compiled.note(patched or {}, self.path)
         self._note_writes()
         return replace(result, files={**self._mirror.changes(before), **self._elsewhere.changes()})
 

@@ -80,18 +80,22 @@ def _containers(value: Any) -> set[int] | None:
     """
     numpy = numpy_of_program()
     inside: set[int] = set()
-    level = value if type(value) is not bytearray else ()
+    # Gone through, never copied: the innermost level may hold ten million numbers.
+    rows: list[Any] = [value] if type(value) is not bytearray else []
     for _ in range(MAX_DEPTH):
-        if not level or len(level) > 100 * MAX_ROWS:
+        count = sum(map(len, rows))
+        if not count or count > 100 * MAX_ROWS:
             break
-        kinds = set(map(type, level))
+        kinds = set(map(type, chain.from_iterable(rows)))
         if numpy is not None and numpy.ndarray in kinds:
+            level = chain.from_iterable(rows)
             inside.update(id(row) for row in level if type(row) is numpy.ndarray)
         if not kinds & {list, tuple, bytearray}:
             return inside
-        rows = [row for row in level if type(row) is list or type(row) is tuple]
+        level = chain.from_iterable(rows)
+        nested = [row for row in level if type(row) in (list, tuple, bytearray)]
+        rows = [row for row in nested if type(row) is not bytearray]
         if len(inside) + len(rows) > MAX_ROWS:
             return None
-        inside.update(id(row) for row in level if type(row) in (list, bytearray))
-        level = list(chain.from_iterable(rows))
-    return inside if not level else None
+        inside.update(id(row) for row in nested if type(row) is not tuple)
+    return inside if not any(map(len, rows)) else None

@@ -1,7 +1,7 @@
 """Folder trees as the mirror needs them: marks that tell changes, copies, removal."""
 
 # tens of thousands of entries: strings are several times faster than paths
-# ruff: noqa: PTH101, PTH108, PTH112, PTH114, PTH115
+# ruff: noqa: PTH101, PTH102, PTH108, PTH112, PTH114, PTH115, PTH211
 # ruff: noqa: PTH118, PTH120, PTH123
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,8 +55,9 @@ def mark(path: Path | os.DirEntry[str]) -> Mark:
 def scan(root: Path) -> dict[str, Mark]:
     """Marks of everything below ``root``, links not followed, caches left out."""
     found: dict[str, Mark] = {}
+    start = len(os.path.join(root, ""))
     for entry in walk(root):
-        name = os.path.relpath(entry.path, root)
+        name = entry.path[start:]
         with contextlib.suppress(FileNotFoundError):
             found[name] = mark(entry)
     return found
@@ -87,21 +88,29 @@ def drop_numba_caches(root: Path) -> None:
         folders[:] = [name for name in folders if not os.path.islink(os.path.join(folder, name))]
 
 
-def copy_all(source: Path, target: Path) -> None:
+Moved = Callable[[str], str]
+"""Where a link leads in a copy, by where it leads in what is copied."""
+
+
+def copy_all(source: Path, target: Path, moved: Moved = str) -> None:
     """Copy a tree of ours; ``target`` must not exist."""
     target.mkdir()
+    start = len(os.path.join(source, ""))
     for entry in walk(source):  # parents come before their entries
-        place = target / os.path.relpath(entry.path, source)
-        if entry.is_dir(follow_symlinks=False):
-            place.mkdir()
-        copy_entry(Path(entry.path), place)
+        place = os.path.join(target, entry.path[start:])
+        if entry.is_symlink():  # most entries are, thousands where folders beside it are large
+            os.symlink(moved(os.readlink(entry.path)), place)
+            continue
+        if entry.is_dir():
+            os.mkdir(place)
+        copy_entry(Path(entry.path), Path(place), moved)
 
 
-def copy_entry(source: Path, place: Path) -> None:
+def copy_entry(source: Path, place: Path, moved: Moved = str) -> None:
     """Copy a file or link, or set the mode of a folder that exists."""
     known = source.lstat()
     if stat.S_ISLNK(known.st_mode):
-        place.symlink_to(os.readlink(source))
+        place.symlink_to(moved(os.readlink(source)))
     elif stat.S_ISDIR(known.st_mode):
         os.chmod(place, stat.S_IMODE(known.st_mode))
     else:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,10 @@ def _bytes(value: bytearray | bytes) -> ValueInfo:
     )
 
 
+Level = Callable[[], Iterator[Any]]
+"""Starts to go through all elements of one level of a nested list."""
+
+
 def _sequence(value: list[Any] | tuple[Any, ...]) -> ValueInfo:
     """A list or tuple; nested ones are followed level by level while every element is a list.
 
@@ -208,14 +213,16 @@ def _sequence(value: list[Any] | tuple[Any, ...]) -> ValueInfo:
     name = f"builtins.{kind}"
     extents: list[int | None] = [len(value)]
     regular, writeable = True, kind == "list"
-    level: Iterable[Any] = value
+    # The innermost level may hold ten million numbers: it is gone through, never copied.
+    level: Level = partial(iter, value)
     rows: list[Any] = []
     count = len(value)
+    kinds: set[type] | None = None
     while count and len(extents) < MAX_DEPTH and count <= MAX_LIST_TYPES:
-        kinds = set(map(type, level))
+        kinds = set(map(type, level()))
         if kinds != {list} and kinds != {tuple}:
             break
-        rows = list(level)
+        rows, kinds = list(level()), None
         writeable = writeable and kinds == {list}
         lengths = set(map(len, rows))
         regular = regular and len(lengths) == 1 and len(set(map(id, rows))) == len(rows)
@@ -223,8 +230,8 @@ def _sequence(value: list[Any] | tuple[Any, ...]) -> ValueInfo:
         extents.append(lengths.pop() if len(lengths) == 1 else None)
         if count > MAX_LIST_TYPES:
             break
-        level = list(chain.from_iterable(rows))
-    element = _elements(level, count, rows) if count <= MAX_LIST_TYPES else _UNKNOWN
+        level = partial(chain.from_iterable, rows)
+    element = _elements(level, count, rows, kinds) if count <= MAX_LIST_TYPES else _UNKNOWN
     shape = tuple(extents)
     known = tuple(n if n is not None else 0 for n in shape)
     return ValueInfo(
@@ -247,11 +254,16 @@ _UNKNOWN = ValueInfo("object", "unknown")
 """Elements that nobody looked at."""
 
 
-def _elements(level: Iterable[Any], count: int, rows: list[Any]) -> ValueInfo | None:
-    """The merged info of the innermost elements, which are in ``rows``; None if there are none."""
+def _elements(
+    level: Level, count: int, rows: list[Any], kinds: set[type] | None
+) -> ValueInfo | None:
+    """The merged info of the innermost elements, which are in ``rows``; None if there are none.
+
+    ``kinds``: their types, where they are known already.
+    """
     if not count:
         return None
-    kinds = set(map(type, level))
+    kinds = kinds or set(map(type, level()))
     if len(kinds) > 1:
         names = " | ".join(sorted(type_name(k) for k in kinds))
         return ValueInfo("mixed", names, members=places_of(rows, _sequence))
@@ -259,30 +271,29 @@ def _elements(level: Iterable[Any], count: int, rows: list[Any]) -> ValueInfo | 
     if kind not in _PLAIN_TYPES:
         numpy = numpy_of_program()
         if numpy is not None and issubclass(kind, numpy.generic):
-            return _generic_elements(level, count)
+            return _generic_elements(level(), count)
         if numpy is not None and kind is numpy.ndarray:
             return ValueInfo("ndarray", "numpy.ndarray")
-        members = attributes_of(list(level), _sequence)
+        members = attributes_of(list(level()), _sequence)
         return ValueInfo("object", type_name(kind), members=members)
     info = ValueInfo(_SCALARS[kind], type_name(kind))
     if kind not in (int, float, bool) or count > MAX_LIST_RANGE:
         return info
-    numbers: list[Any] = list(level)
     # One sum tells at a fifth of the cost, except where infinities cancel to a NaN of their own.
-    has_nan = kind is float and math.isnan(sum(numbers)) and any(map(math.isnan, numbers))
+    has_nan = kind is float and math.isnan(sum(level())) and any(map(math.isnan, level()))
     if has_nan:
-        numbers = [x for x in numbers if x == x]
-    if not numbers:
+        level = partial(iter, [x for x in level() if x == x])
+    low, high = min(level(), default=None), max(level(), default=None)
+    if low is None or high is None:
         return replace(info, has_nan=True)
-    low, high = min(numbers), max(numbers)
     if kind is bool:
         low, high = int(low), int(high)
     return replace(info, minimum=low, maximum=high, has_nan=has_nan)
 
 
-def _generic_elements(level: Iterable[Any], count: int) -> ValueInfo:
+def _generic_elements(level: Iterator[Any], count: int) -> ValueInfo:
     """Elements that are NumPy scalars of one type."""
-    first = describe(next(iter(level)))
+    first = describe(next(level))
     bare = replace(first, minimum=None, maximum=None, has_nan=False, constant=False)
     if count > MAX_LIST_RANGE // 20:  # NumPy scalars take twenty times as long to look at
         return bare

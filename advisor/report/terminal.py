@@ -17,6 +17,8 @@ from .layout import Hanging, bullet, labelled, paragraph
 from .outlook import outlook_view
 from .profile import ASCII, Glyphs, profile_view
 
+_KEPT = "what the trials compiled is kept in __pycache__: the first run starts like a later one"
+
 
 def render(
     report: Report,
@@ -34,6 +36,9 @@ def render(
     if not quiet:
         for part in _sections(report, console, verbose):
             console.print(part)
+        if report.kept_compiled:
+            console.print(paragraph(_KEPT))
+            console.print()
     message = Text(report.message, style=_outcome_style(report))
     if report.partial:
         message.append(" (partial: not everything could be tried)")

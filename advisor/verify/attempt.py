@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from time import perf_counter, process_time
 from typing import Any
 
-from . import capture, rebuild, surroundings
+from . import capture, compile_clock, rebuild, surroundings
 from .cuda_kernels import compiled_kernels
 from .perturb_replay import BYTE_LIMIT, NODE_LIMIT, Execute, Order, Replay, dirty_memory
 from .perturb_slots import inputs_of
@@ -261,9 +261,11 @@ def run(state: Held, request: Request, streams: Streams, loaded: frozenset[str])
         for stream in (1, 2):
             os.ftruncate(stream, 0)
             os.lseek(stream, 0, os.SEEK_SET)
+    compiling = compile_clock.started()
     measure(invoke, outcome)
     _flush()
     answer = _ended(outcome)
+    answer["compiling"] = compiling()
     if request.side == "candidate" and "numba.cuda" in sys.modules:
         answer["kernels"] = compiled_kernels(files.namespaces.values())
     if request.capture:

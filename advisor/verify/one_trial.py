@@ -86,7 +86,7 @@ class OneTrial:
         self.steady: list[float] = []
         self.cold: list[float] = []
         self.usages: dict[bool, list[Usage]] = {True: [], False: []}
-        self.setup = 0.0
+        self.setup = self.compiling = 0.0
         self.warm = True
         self.kernels: tuple[CompiledKernel, ...] = ()
 
@@ -109,6 +109,8 @@ class OneTrial:
         if not first.done:
             return self._result(None, first.failure)
         self.setup = float(first.answer["setup"])
+        # Of an original that compiles as well, the same would have to be taken off.
+        self.compiling = 0.0 if self.reference.compiling else first.compiling
         self.cold.append(first.seconds)
         self.usages[False].append(first.usage)
         comparison = judge(first)
@@ -143,8 +145,13 @@ class OneTrial:
 
     @property
     def _gains(self) -> bool:
-        """The first call is faster than the original's, with all that only a first call takes."""
-        return self.setup + self.cold[0] < min(self.reference.times)
+        """The first call is faster than the original's.
+
+        With all that only a first call takes; what it spent on compiling is left out where that is
+        known, as the calls behind it do without.
+        """
+        starting = 0.0 if self.compiling else self.setup
+        return starting + self.cold[0] - self.compiling < min(self.reference.times)
 
     @property
     def _has_lost(self) -> bool:
@@ -156,9 +163,12 @@ class OneTrial:
         """Whether a later call, ``once`` seconds long in all, leaves time for a whole run."""
         if self.room is None or not self._gains:
             return True
-        first = self.setup + self.cold[0]
-        ratio = first / min(self.reference.times)
-        return self.room.after(LATER * max(once, first), ratio)
+        first, usual = self.setup + self.cold[0], min(self.reference.times)
+        later = LATER * max(once, first)
+        if self.compiling:
+            steady = self.cold[0] - self.compiling
+            return self.room.after(later, steady / usual, self.setup + self.compiling)
+        return self.room.after(later, first / usual)
 
     def _timed(self, *, last: bool) -> Run:
         """One timed call: warmed up where that is possible."""
@@ -175,6 +185,11 @@ class OneTrial:
             self.cold.append(run.seconds)
             self.usages[False].append(run.usage)
         return run
+
+    @property
+    def _without_compiling(self) -> list[float]:
+        """Times of first calls, what numba took in the very first one left out."""
+        return [max(self.cold[0] - self.compiling, 1e-9), *self.cold[1:]] if self.cold else []
 
     def _attempt(self, *, warm: bool, want_capture: bool) -> Run:
         usual, left = max(self.reference.times), max(self.deadline.remaining(), 0.3)
@@ -195,7 +210,7 @@ class OneTrial:
         return replace(run, hurried=left < enough, hopeless=self.repeats == 0 and limit <= left)
 
     def _result(self, comparison: Comparison | None, failure: Failure | None) -> StateResult:
-        times = self.steady or self.cold
+        times = self.steady or self._without_compiling
         usual = statistics.median(times) if times else 0.0
         beyond = max(0.0, self.cold[0] - usual) if self.cold else 0.0
         original_times, original_usages = self.reference.of(warm=bool(self.steady))

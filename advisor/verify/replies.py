@@ -75,6 +75,11 @@ class Run:
         return max(float(self.answer["seconds"]), 1e-9)
 
     @property
+    def compiling(self) -> float:
+        """Seconds of it in which numba compiled, where that is known."""
+        return min(float(self.answer.get("compiling", 0.0)), self.seconds)
+
+    @property
     def usage(self) -> Usage:
         """What else the call took."""
         return Usage(float(self.answer["cpu"]), int(self.answer["faults"]))
@@ -118,6 +123,8 @@ class Reference:
     warm: list[float] = field(default_factory=list)
     """Times after a warm-up; ``times`` are those of first calls, in a process just forked."""
     warm_usages: list[Usage] = field(default_factory=list)
+    compiling: float = 0.0
+    """Seconds of the first call in which numba compiled what the original uses of it."""
     warmable: bool = True
     keeps: bool | None = None
     """Two calls return one object: ``lru_cache``. None: not known."""

@@ -41,9 +41,9 @@ class Room:
     whole: Callable[[float], float]
     """Seconds of the rewritten script, by what its calls take as a part of the original's."""
 
-    def after(self, more: float, ratio: float) -> bool:
-        """Whether a whole run still fits after ``more`` seconds."""
-        return self.left() - more >= NEXT_RUN * self.whole(ratio)
+    def after(self, more: float, ratio: float, once: float = 0.0) -> bool:
+        """Whether a whole run still fits after ``more`` seconds; it takes ``once`` on top."""
+        return self.left() - more >= NEXT_RUN * (self.whole(ratio) + once)
 
 
 class OutOfTime(Exception):

@@ -236,7 +236,9 @@ class ScriptTrials(ScriptRuns):
         lost = goal.beaten(wall) or self._measured(timed, goal).deciding.low < goal.threshold
         # Of a model that takes longer to be compiled than it saves nothing else is worth telling.
         telling = goal.alone and goal.unsafe and wall > self.original.wall
-        if deadline.remaining() < (TO_SPARE if lost and not telling else 2.0) * wall:
+        # In a race of several places the others need the time.
+        spare = (lost and not telling) or goal.quick
+        if deadline.remaining() < (TO_SPARE if spare else 2.0) * wall:
             return None
         try:
             return self._later_run(timed, goal)

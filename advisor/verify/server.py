@@ -8,7 +8,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ..model import Region
@@ -41,6 +41,7 @@ class StateServer:
         self._folder = Path(tempfile.mkdtemp(prefix="states-" if folder else FOLDER, dir=folder))
         self._lock = threading.Lock()
         self._states: list[HeldState] = []
+        self._wanted: frozenset[str] | None = None
         self._settled = False
         self._closing = False
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -87,8 +88,20 @@ class StateServer:
                 continue
             self._register(HeldState(link, hello, self.originals))
 
+    def keep(self, sites: Iterable[str]) -> None:
+        """Let go of all states, also of those to come, but the ones of these sites (keys)."""
+        with self._lock:
+            self._wanted = wanted = frozenset(sites)
+            for state in self._states:
+                if state.hello.site not in wanted:
+                    state.close()
+            self._states = [state for state in self._states if state.hello.site in wanted]
+
     def _register(self, state: HeldState) -> None:
         with self._lock:
+            if self._wanted is not None and state.hello.site not in self._wanted:
+                state.close()
+                return
             for other in list(self._states):
                 same_site = other.hello.site == state.hello.site
                 if same_site and other.hello.reason == state.hello.reason in REPLACED:

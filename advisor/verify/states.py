@@ -206,6 +206,7 @@ class HeldState:
         if broken := only_here(first.answer["raised"], self._originals.values()):
             return Unavailable(broken)
         reference = Reference(first.state, [first.seconds], first.answer["raised"], [first.usage])
+        reference.compiling = first.compiling
         if first.seconds > CHEAP or deadline.remaining() < 2 * first.seconds:
             return reference
         second = self.attempt("original", {}, deadline.remaining(), want_capture=True)

@@ -92,7 +92,9 @@ class Trying(Estimates):
         self._results: dict[str, list[StateResult]] = {}
         self._perturbed: set[str] = set()
         self._not_replayed: dict[str, str] = {}
-        """Why candidates were not run on a recorded state."""
+        """Why candidates were not run on a recorded state,"""
+        self._small: dict[str, Verdict] = {}
+        """and what small inputs said of them."""
         self._replayed: set[int] = set()
         """``id`` of the states on which the original was run: later candidates share that."""
         self._promises: dict[str, str | None] = {}
@@ -117,6 +119,9 @@ class Trying(Estimates):
         broken = self._broken_promise(candidate, text)
         if broken is not None:
             return Trial(candidate, Mismatch(broken))
+        if full and not forced and candidate.id in self._small:
+            # Said once; a replay now would take the time of the whole runs, which come next.
+            return Trial(candidate, self._small[candidate.id])
         states = nearest(self.server.states_of(candidate.region), candidate.region)[:STATES]
         if not states:
             return Trial(candidate, Unavailable("no state of the program could be held here"))
@@ -146,7 +151,10 @@ class Trying(Estimates):
                 short = results[-1].failure != TOO_SLOW
                 self.partial |= short
                 if not (short and any(result.same for result in results)):
-                    return Trial(candidate, self._stopped(candidate, states[0], text, results[-1]))
+                    stopped = self._stopped(candidate, states[0], text, results[-1])
+                    if isinstance(stopped, Unavailable):
+                        del results[-1]  # whole runs tell; a later look begins anew
+                    return Trial(candidate, stopped)
                 # Equal where there was time; that another state had none takes nothing from it.
                 del results[-1]
                 break
@@ -211,7 +219,9 @@ class Trying(Estimates):
         """What small inputs say of a candidate, where the recorded ones take too long: ``why``."""
         self._not_replayed[candidate.id] = why
         limit = min(PERTURBED, self.deadline.remaining() - self.pair(candidate))
-        return self._on_small_inputs(candidate, state, text, limit)
+        verdict = self._on_small_inputs(candidate, state, text, limit)
+        self._small[candidate.id] = verdict
+        return verdict
 
     def _on_small_inputs(
         self, candidate: Candidate, state: HeldState, text: bytes, limit: float

@@ -25,7 +25,7 @@ def smooth(a):
     return out
 
 
-a = np.random.default_rng(3).random(300_000)
+a = np.random.default_rng(3).random(150_000)
 for _ in range(8):
     a = smooth(a)
 with open("log.txt", "a") as log:

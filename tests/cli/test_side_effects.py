@@ -37,7 +37,7 @@ runs = int(open("count").read()) + 1
 open("count", "w").write(str(runs))
 print("run", runs, sys.argv[1:], os.environ["WHO"], repr(sys.stdin.read()))
 
-a = np.random.default_rng(3).random(200_000)
+a = np.random.default_rng(3).random(130_000)
 for _ in range(8):
     a = smooth(a)
 found = []

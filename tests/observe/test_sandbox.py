@@ -113,6 +113,32 @@ def test_every_run_starts_from_the_snapshot_and_reports_changes(make: Make) -> N
     assert (target.cwd / "log.txt").read_text() == "before "
 
 
+def test_a_twin_has_the_same_snapshot_whatever_was_changed_since(make: Make) -> None:
+    """Two copies run at a time; links into the project lead to each one's own files."""
+    target = make("print(open('link').read())\nopen('link', 'w').write('mine')\n")
+    folder = target.cwd
+    (folder / "data").write_text("before")
+    (folder / "link").symlink_to(folder / "data")
+    with Sandbox(target) as box:
+        (folder / "data").write_text("after")
+        with Sandbox(target, like=box) as twin:
+            assert twin.copied == box.copied > 0
+            assert text(twin.run(twin.command())) == "before\n"
+            assert twin.path(folder / "data").read_text() == "mine"
+        assert not twin.root.exists()
+        assert text(box.run(box.command())) == "before\n"
+    assert (folder / "data").read_text() == "after"
+
+
+def test_what_runs_can_be_ended_from_another_thread(make: Make) -> None:
+    target = make("import time\ntime.sleep(60)\n")
+    with Sandbox(target) as box:
+        running = box.start(box.command())
+        box.end()
+        assert isinstance(running.wait(30.0).end, Killed)
+        running.close()
+
+
 def test_rewriting_a_file_with_the_same_content_counts_as_a_change(make: Make) -> None:
     target = make("import pathlib; pathlib.Path('out.txt').write_text('x')")
     (target.cwd / "out.txt").write_text("x")

@@ -311,3 +311,24 @@ def test_an_exception_on_one_side_only_is_named():
 def test_no_exception_on_either_side_is_no_difference():
     roots = {"exception": None, "result": 3}
     assert isinstance(compare(take(roots), take(roots)), Same)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (["a", "b", None, 3], ["a", "b", None, 3], None),
+        (["a", "b", None, 3], ["a", "b", None, 4], "result[3]: 3 became 4"),
+        ([1, "a"], [True, "a"], "result[0]: the type of the result changed"),
+        (["a", 0.0], ["a", -0.0], "0.0 became -0.0"),
+        (["a", math.nan], ["a", math.nan], None),
+        (["a", 2**70], ["a", 2**70 + 1], "result[1]"),
+        ([["a"], "b"], [["c"], "b"], "result[0][0]: 'a' became 'c'"),
+    ],
+)
+def test_lists_of_text_and_numbers(before, after, words):
+    found = compare(take({"result": before}), take({"result": after}))
+    if words is None:
+        assert isinstance(found, Same)
+    else:
+        assert isinstance(found, Different)
+        assert words in found.what

@@ -80,6 +80,10 @@ def test_guards_that_are_missing_are_noticed(bench):
     assert isinstance(verdict, Verified) and verdict.perturbed == result.perturbed.count
     missing = {
         "first": ("out a view of a's memory, one element on",),
+        "size": ("last element", "empty", "longer"),
+        "type": ("as a list", "one axis more"),
+        "dtype": ("as complex128", "of Python objects"),
+        "second": ("out a view of b's memory, one element on",),
     }
     for name, words in missing.items():
         result = tried(bench, state, BLEND_LOOP, blend(without=name))
@@ -87,19 +91,6 @@ def test_guards_that_are_missing_are_noticed(bench):
         assert told.startswith("on a perturbed input (")
         verdict = verdict_of([result])
         assert verdict == Mismatch(f"call 1, {told}")
-
-
-@pytest.mark.slow
-def test_every_missing_guard_is_noticed(bench):
-    state = bench.hold(BLEND, "call", "blend")
-    missing = {
-        "size": ("last element", "empty", "longer"),
-        "type": ("as a list", "one axis more"),
-        "dtype": ("as complex128", "of Python objects"),
-        "second": ("out a view of b's memory, one element on",),
-    }
-    for name, words in missing.items():
-        caught(tried(bench, state, BLEND_LOOP, blend(without=name)), *words)
 
 
 def test_without_perturbation_nothing_of_this_is_noticed(bench):
@@ -517,7 +508,7 @@ def test_the_same_inputs_every_time(bench):
         bench.hold(BLEND, "call", "blend", name=f"{name}.py") for name in ("one", "two")
     )
     for state in (first, second):
-        bench.trial(state, BLEND_LOOP, blend(), repeats=1, perturb=8.0)
+        bench.trial(state, BLEND_LOOP, blend(), repeats=1, perturb=4.0)
     runs = [
         {run.words: array_bytes(run.state) for run in state._perturbed.known}
         for state in (first, second)

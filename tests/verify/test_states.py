@@ -377,3 +377,25 @@ def test_later_states_replace_earlier_ones(bench):
     assert bench.started[1].wait(timeout=60) == 0
     assert bench.started[0].poll() is None
     del late
+
+
+def test_what_numba_compiles_in_a_call_is_told_apart(bench):
+    state = bench.hold(SAXPY, "call", "saxpy")
+    text = bench.server.originals[state.hello.file].decode()
+    compiled = text.replace(
+        "def saxpy", "import numba\n\nkernel = numba.njit(lambda xs: xs.sum())\n\ndef saxpy"
+    ).replace("CALLS.append", "kernel(a)\n    CALLS.append")
+    changed = {state.hello.file: compiled.encode()}
+    options = {"want_capture": False, "trial": state.trial_name(changed)}
+    run = state.attempt("candidate", changed, 60.0, **options)
+    assert 0.5 * run.seconds < run.compiling < run.seconds
+    assert state.attempt("original", {}, 60.0, want_capture=False).compiling == 0.0
+
+
+def test_only_the_states_of_wanted_sites_are_kept(bench):
+    mine = bench.hold(SAXPY, "call", "saxpy", name="one.py")
+    other = bench.hold(SAXPY, "call", "helper", name="two.py")
+    assert mine.hello.site != other.hello.site
+    bench.server.keep([mine.hello.site])
+    assert bench.server.all_states() == (mine,)
+    assert bench.started[1].wait(30) == 0, "its process ends"

@@ -395,3 +395,58 @@ def test_a_long_call_that_has_lost_is_not_repeated(seconds, text, calls):
     calling = Calling(answer, answer, answer)
     assert tried(calling, original=1.0, text=text).same
     assert len(calling.limits) == calls
+
+
+SLOW_START = {"status": "done", "seconds": 5.0, "setup": 0.5, "compiling": 4.5}
+"""A call of half a second, behind the import of a compiler and 4.5 s of its work."""
+
+
+def test_compilation_is_no_part_of_what_a_call_takes():
+    """The call that finds no time would have told the same: 0.5 s, eight times as fast."""
+    result = tried(Calling(SLOW_START, STOPPED, STOPPED), original=4.0)
+    assert result.same and result.failure is None
+    assert result.candidate_times == (0.5,)
+    assert result.first_call == pytest.approx(0.5 + 4.5)
+    slower = tried(Calling(SLOW_START, STOPPED, STOPPED), original=0.4)
+    assert slower.comparison is None and slower.failure == HURRIED
+
+
+@pytest.mark.parametrize(("left", "calls"), [(12.0, 1), (30.0, 2)])
+def test_a_compiled_rewrite_keeps_the_time_of_a_whole_run(left, calls):
+    """1 s of script, an eighth of 6 s and 5 s of start: 7.8 s, beside 7.2 s for one more call."""
+    room = Room(lambda: left, lambda ratio: 6.0 * ratio + 1.0)
+    calling = Calling(SLOW_START, DONE)
+    assert tried(calling, original=4.0, room=room).same
+    assert len(calling.limits) == calls
+
+
+def test_an_original_that_compiles_is_compared_as_it_is():
+    reference = Reference(ROOTS, [6.0], None, [], compiling=4.0)
+    held: Any = Calling(SLOW_START)
+    trial = OneTrial(
+        held, reference, {Path("prog.py"): COMPILED}, Deadline(3.0, lambda: 0.0), 0, None
+    )
+    assert trial.run(Exactness.BITS, 1).candidate_times == (5.0,)
+
+
+def test_a_verdict_without_a_replay_is_found_once():
+    """What was too long with 4 s left must not be replayed a moment later, with 3."""
+    asked: list[str] = []
+
+    def small(*args: object, **options: object) -> StateResult:
+        asked.append("small")
+        return StateResult(1, "first", None, Unavailable("too long"), perturbed=Perturbed(7))
+
+    def call(*args: object, **options: object) -> StateResult:
+        asked.append("replay")
+        return StateResult(1, "first", None, HURRIED)
+
+    held = SimpleNamespace(perturb_alone=small, try_candidate=call)
+    trying = Fake(4.0)
+    trying.server = SimpleNamespace(states_of=lambda where: [held])  # type: ignore[assignment]
+    array = candidate("array", region(2, 0.9, 3, Calls(3, 0.9)), "numpy")
+    first = Trying.on_states(trying, array).region_verdict
+    assert asked == ["small"] and isinstance(first, Unavailable)
+    trying.deadline = Deadline(3.0, clock=lambda: 0.0)
+    assert Trying.on_states(trying, array, full=True).region_verdict == first
+    assert asked == ["small"]
