@@ -72,7 +72,7 @@ def chain_for(
     source = Source(path or Path("case.py").absolute(), text.encode("utf-8"))
     owner, class_name = _find(source.tree, function)
     loops = _hot_loops(source.tree if owner is None else owner, function)
-    called = helpers_of(loops[0], source.tree, class_name)
+    called = helpers_of(loops[0], source.tree, class_name, owner)
     below = {
         loop: helper for helper in called.values() for loop in _same_scope(helper) if _is_loop(loop)
     }
@@ -153,7 +153,7 @@ def _region(
     observer: _Observer,
 ) -> Region:
     observation = observer.observation(loop)
-    functions = helpers_of(loop, source.tree, class_name)
+    functions = helpers_of(loop, source.tree, class_name, owner)
     nest: Nest | Refusal = _NO_OBSERVATION
     if observation is not None:
 
@@ -212,10 +212,16 @@ def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def helpers_of(
-    loop: ast.AST, tree: ast.Module, class_name: str | None
+    loop: ast.AST, tree: ast.Module, class_name: str | None, owner: Function | None = None
 ) -> dict[str, ast.FunctionDef]:
-    """The module's functions and the class's methods that a loop calls, helpers' helpers too."""
+    """The user's functions that a loop calls, helpers' helpers too.
+
+    They are the module's, the class's methods, and those beside ``owner`` in another function.
+    """
     functions = {n.name: n for n in tree.body if isinstance(n, Function)}
+    for node in ast.walk(tree):
+        if isinstance(node, Function) and owner in node.body:
+            functions |= {n.name: n for n in node.body if isinstance(n, Function)}
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == class_name:
             functions |= {f"self.{n.name}": n for n in node.body if isinstance(n, Function)}

@@ -59,8 +59,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     places = [here / place for place in MEASURING]
     assert all(place.exists() for place in places)
+    files = {item.path for item in items}  # few of them, and many tests in each
+    measuring = {f for f in files if any(f.is_relative_to(place) for place in places)}
     for item in items:
-        if any(item.path.is_relative_to(place) for place in places):
+        if item.path in measuring:
             item.add_marker(pytest.mark.flaky(reruns=4, reruns_delay=5))
 
 

@@ -192,9 +192,10 @@ class Arithmetic(ABC):
             if op == "/" and left.type == PY_INT and right.type == PY_INT:
                 # (2**60 + 1) / 3 rounds once in Python, twice in compiled code
                 for side, side_node in ((left, left_node), (right, right_node)):
-                    if not side.within(-EXACT_IN_FLOAT, EXACT_IN_FLOAT):
+                    exact = side.within(-EXACT_IN_FLOAT, EXACT_IN_FLOAT)
+                    if not exact and self.state.recording:
                         text = f"{ast.unparse(side_node)} may be too large for an exact division"
-                        fail(self.state, text, at)
+                        raise Outgrown(text, getattr(at, "lineno", None))
             if op == "//" and compiled(type_) == "int64" and not type_.is_python:
                 lowest = left.low is None or left.low <= INT64_MIN
                 if lowest and (right.low is None or right.low <= -1):

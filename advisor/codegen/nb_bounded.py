@@ -45,7 +45,7 @@ def bounded(
     if not bits or node is None or value.types != {PY_INT} or value.within(-free, free):
         return value
     if state.recording:
-        if augmented is not None and helper:
+        if helper and augmented is not None and not isinstance(augmented, ast.Name):
             text = f"{ast.unparse(augmented)} may outgrow 64 bits"
             raise Outgrown(text, node.lineno, "write the addition out: x = x + e")
         state.checked[KEY] = str(bits)

@@ -18,7 +18,8 @@ from ..loopnest.ir import PY_BOOL, PY_COMPLEX, PY_FLOAT, PY_INT, Kind, Nest, Sca
 from ..loopnest.scope import dotted
 from ..loopnest.typing_rules import call_type
 from .nb_chars import text_call
-from .nb_state import fail
+from .nb_scope import is_inside, sibling
+from .nb_state import WHOLE, fail
 from .nb_values import (
     INT64_MAX,
     INT64_MIN,
@@ -60,10 +61,8 @@ _TO_INT = frozenset({"floor", "ceil", "trunc"})
 _NUMPY_EXACT = frozenset(
     ["sqrt", "abs", "absolute", "fabs", "floor", "ceil", "rint", "trunc", "sign", "square"]
 )
-_NUMPY_LAST_DIGIT = frozenset(
+NUMPY_LAST_DIGIT = frozenset(
     [
-        "sin",
-        "cos",
         "tan",
         "exp",
         "log",
@@ -118,7 +117,8 @@ def call(self: Evaluator, node: ast.Call) -> Value:
     module, _, name = target.name.rpartition(".")
     if target.name == "abs" and len(values) == 1 and _complex_later(values[0]):
         # z = 0; while abs(z) <= 2: z = z * z + c: the size of an int first, of a complex later
-        result = _abs(self, node, replace(values[0], also=frozenset()), PY_FLOAT)
+        size = PY_FLOAT if values[0].type.is_python else Scalar(Kind.FLOAT, "float64")
+        result = _abs(self, node, replace(values[0], also=frozenset()), size)
         return replace(result, also=values[0].also)
     type_ = call_type(target.name, tuple(v.type for v in values))
     if type_ is None or any(v.also and not _joined_flavour(v) for v in values):
@@ -148,12 +148,14 @@ def helper_of(self: Evaluator, path: str) -> ast.FunctionDef | None:
         return region.functions.get(path) if known else None
     if path in self.scope.env or path in self.scope.locals:
         return None
-    return self.state.module.functions.get(path)
+    beside = sibling(self.state.region, path) if is_inside(self.scope) else None
+    return beside or self.state.module.functions.get(path)
 
 
 def _complex_later(value: Num) -> bool:
     """A Python number that is complex on one path and real on another."""
-    return value.type == PY_COMPLEX and bool(value.also) and value.also <= {PY_INT, PY_FLOAT}
+    later = value.type in (PY_COMPLEX, Scalar(Kind.COMPLEX, "complex128"))
+    return later and bool(value.also) and value.also <= {PY_INT, PY_FLOAT}
 
 
 def _joined_flavour(value: Num) -> bool:
@@ -253,8 +255,7 @@ def _to_int(
         return self.fits(Num(type_, value.low, value.high, form=form), node)
     if not value.bounded or not value.within(-(2.0**62), 2.0**62):
         # int(1e300) is a large int and int(nan) raises; compiled code returns garbage
-        text = f"`{ast.unparse(node)}` may be NaN or beyond 64 bits"
-        fail(self.state, text, node)
+        _checked(self, node, f"{WHOLE}{getattr(function, '__name__', 'int')}")
         return Num(type_, -(2**62), 2**62)
     rounding = {"floor": math.floor, "ceil": math.ceil}.get(getattr(function, "__name__", ""))
     return monotone(value, type_, rounding or (round if function is round else math.trunc))
@@ -349,12 +350,15 @@ def _numpy(self: Evaluator, node: ast.Call, name: str, values: list[Num], type_:
     )
     if not plain or type_.dtype != "float64":
         raise Unsupported(f"`{ast.unparse(node)}` of {value.type}", node.lineno)
-    if name in _NUMPY_LAST_DIGIT:
+    if name in NUMPY_LAST_DIGIT:
         raise Unsupported(
             f"np.{name} of NumPy and of compiled code differ in the last digit",
             node.lineno,
             f"math.{name} does not",
         )
+    if name in ("sin", "cos"):
+        # of float64 the C library's own, as math.sin is; NumPy warns of infinity, and gives NaN
+        return Num(type_, -1.0, 1.0, nan=value.nan or value.low is None or value.high is None)
     if name not in _NUMPY_EXACT or (value.type.kind is not Kind.FLOAT and name != "sqrt"):
         raise Unsupported(f"`{ast.unparse(node)}` has no equal compiled form", node.lineno)
     match name:

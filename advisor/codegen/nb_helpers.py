@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from ..loopnest.scope import dotted, literal, local_names
 from ..model import Source
+from .nb_bounded import looks
 from .nb_eval import Evaluator
 from .nb_flow import Flow
 from .nb_paths import assigned_paths
-from .nb_scope import Scope, in_closure
+from .nb_scope import Scope, in_closure, is_sibling, sibling
 from .nb_state import ARGUMENT, State, TextEdit
-from .nb_text import Names, body_text
+from .nb_text import Names, body_text, flag_edits
 from .nb_values import Items, Num, Target, Unsupported, Value, number
 
 
@@ -32,7 +33,7 @@ def call_helper(ev: Evaluator, name: str, function: ast.FunctionDef, node: ast.C
     if is_method(key, function):
         scope.objects[function.args.args[0].arg] = key.rpartition(".")[0]
         scope.env.update((path, v) for path, v in ev.scope.env.items() if "." in path)
-    scope.outer = _globals(ev)
+    scope.outer = _globals(ev, function)
     for parameter, value in _arguments(ev, name, function, node).items():
         if isinstance(value, Items | Target):
             raise Unsupported(f"{name}() takes more than numbers and arrays", node.lineno)
@@ -53,20 +54,20 @@ def call_helper(ev: Evaluator, name: str, function: ast.FunctionDef, node: ast.C
     return _returned(ev, flow, name, node)
 
 
-def _globals(ev: Evaluator) -> dict[str, Value]:
+def _globals(ev: Evaluator, function: ast.FunctionDef) -> dict[str, Value]:
     """What a helper sees of the program's globals: inputs that the loop does not assign.
 
-    The loop in Python becomes a function, whose variables are no globals any more.
+    The loop in Python becomes a function, whose variables are no globals any more. A function
+    beside the loop's own sees the variables of the one around both as well.
     """
-    scope = ev.scope
-    if scope.helper:
-        return scope.outer
-    region = ev.state.region
+    scope, region = ev.scope, ev.state.region
     own = local_names(region.function) | assigned_paths(region.loop)
+    known = scope.outer if scope.helper else scope.env
+    inside = is_sibling(region, function)
     return {
         name: value
-        for name, value in scope.env.items()
-        if "." not in name and name not in own and not in_closure(region, name)
+        for name, value in known.items()
+        if "." not in name and name not in own and (inside or not in_closure(region, name))
     }
 
 
@@ -148,6 +149,7 @@ def helper_text(source: Source, state: State, key: str, names: Names) -> str:
     elif inner:
         edits.append(_with_globals(source, function, list(inner.values())))
     edits += call_edits(source, function, state, names, objects, inner)
+    edits += flag_edits(source, function, looks(state, dict(names.params)))
     text = body_text(source, function, edits, names, by=0)
     return text.replace(f"def {function.name}(", f"def {names.functions[key]}(", 1)
 
@@ -284,6 +286,10 @@ def may_be_replaced(tree: ast.Module, owner: ast.ClassDef, name: str) -> bool:
 
 
 def method_owners(state: State) -> list[str]:
-    """Names of the objects whose methods are called, for the loop in Python."""
-    roots = (key.partition(".")[0] for key in state.called if "." in key)
+    """Names of what the loop in Python calls that is no global: objects, functions beside it."""
+    roots = (
+        key.partition(".")[0]
+        for key in state.called
+        if "." in key or sibling(state.region, key) is not None
+    )
     return list(dict.fromkeys(roots))

@@ -238,6 +238,50 @@ def functions_around(region: Region) -> Iterator[FunctionNode]:
         node = above.get(node)
 
 
+def sibling(region: Region, name: str) -> ast.FunctionDef | None:
+    """The function under a name that stands beside the region's, in the one around both.
+
+    It sees the same variables. None where the name may stand for something else.
+    """
+    for outer in functions_around(region):
+        if name not in stored_names(outer) | set(parameters(outer)):
+            continue
+        binding = [n for n in ast.walk(outer) if _binds(n, name)]
+        match binding:
+            case [ast.FunctionDef(decorator_list=[]) as found]:
+                direct = isinstance(outer, ast.FunctionDef) and found in outer.body
+                return found if direct else None
+        return None
+    return None
+
+
+def is_inside(scope: Scope) -> bool:
+    """Whether the code of a scope sees the variables of the functions around the region's."""
+    function = scope.function
+    return function is not None and (not scope.helper or is_sibling(scope.state.region, function))
+
+
+def is_sibling(region: Region, function: ast.FunctionDef) -> bool:
+    """Whether a function stands beside the region's, in the one around both."""
+    return sibling(region, function.name) is function
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Whether a node gives the name a value, in whichever scope."""
+    match node:
+        case ast.FunctionDef(name=found) | ast.AsyncFunctionDef(name=found):
+            return found == name
+        case ast.ClassDef(name=found) | ast.arg(arg=found) | ast.ExceptHandler(name=found):
+            return found == name
+        case ast.Name(id=found, ctx=ast.Store() | ast.Del()):
+            return found == name
+        case ast.alias(name=found, asname=other):
+            return name in (found, other)
+        case ast.Nonlocal(names=names):
+            return name in names
+    return False
+
+
 # ------------------------------------------------------------------- inputs
 def observed(region: Region, path: str) -> ValueInfo:
     """What was seen of an input."""

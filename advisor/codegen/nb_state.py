@@ -19,6 +19,8 @@ from .nb_values import STEPS, Num, Unsupported, Value
 
 ARGUMENT = "!"
 """In front of an exponent's name among the globals and attributes that a helper is given."""
+WHOLE = "whole_"
+"""In front of ``int``, ``floor``, ..: the checked helper whose result fits 64 bits."""
 
 
 @dataclass(frozen=True, order=True)

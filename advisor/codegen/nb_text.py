@@ -11,7 +11,7 @@ from ..layout import indent_unit, reindent
 from ..loopnest.scope import dotted
 from ..model import Edit, Source
 from .nb_chars import helper_body
-from .nb_state import State, TextEdit
+from .nb_state import WHOLE, State, TextEdit
 from .nb_values import Unsupported
 
 LEVEL = "    "
@@ -155,6 +155,13 @@ def checked_helper(key: str, name: str, spelled: str, decorator: str) -> str:
             f"    if not -(2**{spelled}) <= k <= 2**{spelled}:\n"
             '        raise OverflowError("may not fit 64 bits")\n'
             "    return k\n"
+        )
+    if key.startswith(WHOLE):
+        return (
+            f'{head}(x):\n    """{spelled}(x), or an exception where it may not fit 64 bits."""\n'
+            "    if not -(2.0**62) < x < 2.0**62:\n"
+            '        raise OverflowError("may not fit 64 bits")\n'
+            f"    return {spelled}(x)\n"
         )
     if key == "byte":
         return (

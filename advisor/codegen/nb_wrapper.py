@@ -22,6 +22,7 @@ from .nb_helpers import method_owners
 from .nb_order import Order
 from .nb_results import Results
 from .nb_scope import observed
+from .nb_state import WHOLE
 from .nb_text import LEVEL, Names, attribute_edits, body_text
 from .nb_values import Unsupported, View
 
@@ -163,7 +164,7 @@ class Wrapper(Results):
         if not rest[-1].startswith("return"):
             rest = [*rest, "return"]
         again = "raised again by the loop in Python, as it was"
-        if BOUNDED in self.state.checked:
+        if any(key == BOUNDED or key.startswith(WHOLE) for key in self.state.checked):
             again = "the loop in Python starts again: it has larger ints, and raises as it did"
         return [
             *(f"{before[a]} = {a}.copy()" for a in arrays),

@@ -24,6 +24,7 @@ from .nb_chars import legend
 from .nb_growth import unread_lists
 from .nb_guards import Guards, guards
 from .nb_helpers import call_edits, helper_text, method_tests
+from .nb_inline import folded
 from .nb_lists import helper_names, with_callees
 from .nb_lists import helper_text as list_helper_text
 from .nb_order import Order
@@ -130,9 +131,10 @@ class Emission(Wrapper):
             },
         )
         self._list_helpers(checks, names)
-        parts = self._checked(names)
-        parts += self._helper_copies(names, decorator)
-        parts.append(self._kernel(kernel, names, decorator))
+        parts = [*self._checked(names), *self._helper_copies(names, decorator)]
+        compiled = self._kernel(kernel, names, decorator)
+        # in threads, what raises must stay a call
+        parts = [*(parts if self.parallel else folded(parts, compiled)), compiled]
         exponents = [self._spelled(t, names) for t in self.state.exponents.values()]
         call = f"{kernel.name}({', '.join([*names.params, *exponents])})"
         flavoured = (len(kernel.returns) > 1 and self._flavoured()) or bool(kernel.flags)

@@ -160,7 +160,8 @@ class Call(Expr):
     """A pure call with a canonical name.
 
     ``math.*``, ``numpy.*`` (scalar ufuncs), and the built-ins ``abs min max int float bool round
-    complex pow``; ``numpy.float64`` and friends for casts.
+    complex pow``; ``numpy.float64`` and friends for casts; ``sorted`` for the element of its other
+    arguments that stands at the place of the first one when they are sorted.
     """
 
     function: str

@@ -71,6 +71,15 @@ class ExpressionLowering(TextLowering):
                 return Const(kind, line, value)
             case ast.Name() | ast.Attribute():
                 return self.name_or_attribute(node)
+            case ast.Subscript(
+                value=ast.Call(
+                    func=ast.Name(id="sorted"),
+                    args=[ast.Tuple(elts=items) | ast.List(elts=items)],
+                    keywords=[],
+                ),
+                slice=ast.Constant(value=int() as place),
+            ) if self.is_builtin("sorted") and place in range(len(items)):
+                return self.in_order(items, place, line)
             case ast.Subscript():
                 return self.element(node)
             case ast.BinOp(left=left, op=op, right=right):
@@ -101,6 +110,18 @@ class ExpressionLowering(TextLowering):
                 raise Stop("a lambda inside the loop", line)
             case _:
                 raise Stop(f"{ast.unparse(node)!s} inside the loop", line)
+
+    def is_builtin(self, name: str) -> bool:
+        """Whether the name means Python's built-in here."""
+        raise NotImplementedError
+
+    def in_order(self, items: Sequence[ast.expr], place: int, line: int) -> Expr:
+        """``sorted((a, b, c))[1]``."""
+        values = [self.settled(self.expr(item)) for item in items]
+        kind = values[0].type
+        if any(v.type != kind for v in values) or kind.kind not in (Kind.INT, Kind.FLOAT):
+            raise Stop("numbers of different types are sorted", line)
+        return Call(kind, line, "sorted", (Const(PY_INT, line, place), *values))
 
     def name_or_attribute(self, node: ast.Name | ast.Attribute) -> Expr:
         """A scalar by name, ``z.real``, ``a.size``."""

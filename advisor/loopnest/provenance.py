@@ -254,6 +254,8 @@ class Provenance:
                 inner = self._made_by(element, bound)
                 if inner is not None and inner[0] == "list":
                     return "list", inner[1]
+                if isinstance(element, ast.List):
+                    return "list", self._one_fill(element.elts, bound)
                 return "list", self._fill(element, bound)
         return None
 
@@ -263,6 +265,13 @@ class Provenance:
         if isinstance(element, ast.Name) and element.id not in self.local | bound:
             number = self.module.constant(element.id)
         return None if isinstance(number, complex) else number
+
+    def _one_fill(
+        self, elements: list[ast.expr], bound: frozenset[str]
+    ) -> bool | int | float | None:
+        """The number that all elements of ``[0.0, 0.0, 0.0]`` are."""
+        numbers = [self._fill(element, bound) for element in elements]
+        return numbers[0] if len(set(map(repr, numbers))) == 1 else None
 
     def _shape(self, value: ast.expr, ndim: int) -> tuple[Expr | None, ...] | None:
         match value:

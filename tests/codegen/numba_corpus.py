@@ -106,6 +106,25 @@ def life(board):
     ([[1.0, 0.0], [0.0, 1.0]],),
 )
 good(
+    "sin_and_cos_of_numpy",
+    """
+import numpy as np
+
+def turn(x, y, angles, out):
+    for i in range(len(angles)):
+        c = np.cos(angles[i])
+        s = np.sin(angles[i])
+        x, y = c * x - s * y, s * x + c * y
+        out[i] = np.sin(x) + i
+    return x, y
+""",
+    "turn",
+    (1.0, 0.5, 40 * _f(9), np.zeros(9)),
+    (1.0, 0.5, 1e9 * _f(9), np.zeros(9)),
+    (1.0, 0.5, np.array([np.inf, 1.0, np.nan]), np.zeros(3)),
+    (1, 0, _f(5).astype(np.float32), np.zeros(5)),
+)
+good(
     "gauss_seidel",
     """
 def sweep(u, f, h):

@@ -198,6 +198,37 @@ def f(t):
 """,
         (([1, 2, 3],), ([1] * 90,), ([-1] * 5,)),
     ),
+    "a helper that adds up": (
+        """
+def doubled(t, start):
+    total = start
+    for v in t:
+        total += total + v
+    return total
+
+
+def f(t, starts):
+    found = []
+    for s in starts:
+        found.append(doubled(t, s))
+    return found
+""",
+        (([1, 2, 3], [1, 2]), ([1] * 70, [1, 2]), ([-1] * 70, [0]), ([1] * 60, [0, 2**30])),
+    ),
+    "a quotient of sums": (
+        """
+def f(t, n):
+    total = 1
+    best = 0.5
+    for k in range(n):
+        total += total + t[k]
+        if total / n > best:
+            best = total / n
+    return best, total
+""",
+        # beyond 2**53 a quotient of 64-bit floats rounds twice
+        (([1] * 9, 9), ([1] * 54, 54), ([3] * 61, 61), ([1] * 70, 70), ([-5] * 58, 58)),
+    ),
     "found out by a test": (
         """
 def f(n):

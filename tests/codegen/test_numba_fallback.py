@@ -70,3 +70,27 @@ def test_powers_that_differ(power: str, arguments: tuple[Any, ...], reason: str)
     answer = numba_cpu.emit(region_for(text, "f", arguments), parallel=False)
     assert isinstance(answer, Refusal)
     assert reason in answer.reason
+
+
+@pytest.mark.parametrize("whole", ["int", "math.floor", "round"])
+def test_whole_numbers_that_may_not_fit_64_bits(whole: str) -> None:
+    """int(1e300) is a large int, int(nan) and int(inf) raise: compiled code would go on."""
+    text = (
+        "import math\n"
+        "def f(x, r, n):\n"
+        "    counts = [0] * 8\n"
+        "    last = 0\n"
+        "    for i in range(n):\n"
+        "        x = r * x * (1 - x)\n"
+        f"        last = {whole}(x * 8)\n"
+        "        counts[min(max(last, 0), 7)] += 1\n"
+        "    return counts, last\n"
+    )
+    region = region_for(text, "f", (0.3, 3.7, 100))
+    match = numba_cpu.emit(region, parallel=False)
+    assert isinstance(match, Match), match
+    assert match.safe
+    after = apply_edits(region.source, match.edits).decode()
+    # From r = 4.5 on, x leaves [0, 1] and outgrows 64 bits, then becomes infinite.
+    for r, n in [(3.7, 100), (4.5, 9), (4.5, 14), (4.5, 60), (float("nan"), 3), (float("inf"), 3)]:
+        assert_same(run(text, "f", (0.3, r, n)), run(after, "f", (0.3, r, n)))

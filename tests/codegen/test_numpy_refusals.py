@@ -88,9 +88,8 @@ REFUSED = {
         "another iteration writes",
     ),
     "floats of a list cut without a bound": (
-        "def k(x):\n    y = [0] * len(x)\n    for i in range(len(x)):\n"
-        "        y[i] = int(x[i])\n    return y\n",
-        (LINE.tolist(),),
+        "def k(x, y):\n    for i in range(len(x)):\n        y[i] = int(x[i])\n",
+        (LINE.tolist(), np.zeros(len(LINE), dtype=int)),
         "too large for an integer",
     ),
 }

@@ -135,6 +135,100 @@ def k(x, w, h, n, low, high):
 )
 
 
+POSITIONS = (1.2 * rng.random(300) - 0.1).tolist()
+HEIGHTS = rng.random(300).tolist()
+SPOILT = [
+    ([*HEIGHTS[:9], odd, *HEIGHTS[:9]], HEIGHTS[:19]) for odd in (np.nan, np.inf, 1e300, 2.0, -3.0)
+]
+CASES.add(
+    "cells of a list",
+    """
+def k(xs, ys, n):
+    grid = [[0] * n for _ in range(n)]
+    for x, y in zip(xs, ys):
+        i = int(x * n)
+        j = int(y * n)
+        if 0 <= i < n and 0 <= j < n:
+            grid[j][i] += 1
+    return grid
+""",
+    (POSITIONS, HEIGHTS, 8),
+    [*((*pair, 8) for pair in SPOILT), (POSITIONS, HEIGHTS, 0), (POSITIONS, HEIGHTS[:5], 8)],
+)
+CASES.add(
+    "cells of an array that others see",
+    """
+import math
+
+def k(xs, ys, density, weight):
+    rows, columns = density.shape
+    for p in range(len(xs)):
+        i = math.floor(xs[p] * columns)
+        j = math.floor(ys[p] * rows)
+        if i < 0 or j < 0 or i >= columns or j >= rows:
+            continue
+        density[j, i] += weight * xs[p]
+""",
+    (POSITIONS, HEIGHTS, np.zeros((5, 8)), 0.5),
+    [(*pair, np.ones((5, 8)), 0.5) for pair in SPOILT]
+    + [(POSITIONS, [1, 0] * 150, np.ones((5, 8)), 0.5)],
+)
+CASES.add(
+    "fewer elements than the condition lets through",
+    """
+def k(xs, counts, n):
+    for x in xs:
+        b = int(x * n)
+        if not (b < 0 or n <= b):
+            counts[b] += 1
+""",
+    (POSITIONS, [0] * 8, 8),
+    [(POSITIONS, [0] * 7, 8), (POSITIONS, [0] * 9, 8), ([0.01, -0.9], [0] * 8, 8)],
+)
+for low in ("", "-9 <= "):
+    CASES.add(
+        f"a condition that lets too small ones through {low}",
+        f"""
+def k(xs, counts, n):
+    for x in xs:
+        b = int(x * n)
+        if {low}b < n:
+            counts[b] += 1
+""",
+        (POSITIONS, [0] * 8, 8),
+        [([0.01, 0.02, x, 0.5], [0] * 8, 8) for x in (-0.9, -1.01, -1.125, -1.5)],
+    )
+CASES.add(
+    "one flat array of cells",
+    """
+def k(pairs, n):
+    count = [0] * (n * n)
+    met = 0
+    for x, y in pairs:
+        cx = int(x * n)
+        cy = int(y * n)
+        if cx >= 0 and cx < n and cy >= 0 and cy < n:
+            count[cy * n + cx] += 1
+            met += 1
+    return count, met
+""",
+    (list(zip(POSITIONS, HEIGHTS, strict=True)), 8),
+    [(list(zip(*pair, strict=True)), 8) for pair in SPOILT],
+)
+CASES.add(
+    "bins that the data may leave",
+    """
+def k(xs, low, high, n):
+    counts = [0] * n
+    for x in xs:
+        counts[min(int((x - low) / (high - low) * n), n - 1)] += 1
+    return counts
+""",
+    (HEIGHTS, 0.0, 1.0, 12),
+    [*((xs, 0.0, 1.0, 12) for xs, _ in SPOILT), (HEIGHTS, 0.9, 1.0, 12), (HEIGHTS, 0.0, 0.0, 12)],
+)
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_sums_into_computed_elements(case):
     check(case)
@@ -144,10 +238,48 @@ def test_what_a_condition_leaves_out_need_not_be_inside():
     """Else the test in front of the array code would fail on the very data it was made for."""
     case = CASES["only what lies inside"]
     after = check(case)
-    original = after.rpartition("    else:\n")[2].partition("    return")[0]
+    original = after.rpartition("    if not stored:\n")[2].partition("    return")[0]
     assert original.lstrip().startswith("for i in range(len(x)):")
     without = after.replace(original, "        raise AssertionError\n")
     assert_same(run(case.text, "k", case.observed), run(without, "k", case.observed))
+
+
+def test_what_a_condition_says_of_subscripts_is_not_asked_of_the_data():
+    text = check(CASES["cells of a list"])
+    assert "raise IndexError" not in text
+    assert ".min()" not in text
+
+
+def test_arrays_that_others_see_are_added_to_when_nothing_can_raise_any_more():
+    text = check(CASES["cells of an array that others see"])
+    computed, _, behind = text.partition("except FloatingPointError:")
+    assert "np.add.at(density" in behind.partition("if not stored")[0]
+    assert "np.add.at(density" not in computed
+
+
+def test_a_place_that_is_set_again_before_its_sum():
+    text = """
+def k(xs, ys, a, b):
+    for p in range(len(xs)):
+        i = int(xs[p] * 8)
+        if 0 <= i < 8:
+            a[i] += 1
+        i = int(ys[p] * 8)
+        if 0 <= i < 8:
+            b[i] += 1
+"""
+    arrays = np.zeros(8, dtype=int), np.zeros(8, dtype=int)
+    assert "before what may raise" in reason(text, POSITIONS, HEIGHTS, *arrays)
+
+
+def test_the_next_number_of_bins_is_another():
+    """A guard that holds up to 31 bins only would send a finer histogram back to the loop."""
+    case = CASES["cells of a list"]
+    after = check(case)
+    original = after.rpartition("    if not stored:\n")[2].partition("    return")[0]
+    without = after.replace(original, "        raise AssertionError\n")
+    finer = (POSITIONS, HEIGHTS, 200)
+    assert_same(run(case.text, "k", finer), run(without, "k", finer))
 
 
 def test_counts_are_counted_and_clamps_need_no_test_of_the_data():

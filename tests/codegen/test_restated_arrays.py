@@ -149,6 +149,26 @@ def either(xs):
 """,
         contains=("signs_new = np.empty(len(xs), dtype=int)", "sizes.extend(sizes_new.tolist())"),
     ),
+    "trailing": Case(
+        HEAD
+        + """\
+def trailing(series, window):
+    result = []
+    for i in range(len(series)):
+        if i < window - 1:
+            result.append(None)
+            continue  # too few yet
+        # the last ones
+        chunk = series[i - window + 1:i + 1]
+        mean = sum(chunk) / window
+        result.append(math.sqrt(sum((x - mean) ** 2 for x in chunk) / window))
+    return result
+""",
+        more=", 4",
+        others=tuple(f"({XS}, {n})" for n in (0, 1, 2, 40, 10**4, -3, 2.0, True)),
+        contains=("for i in range(0, window - 1):", "# the last ones\n"),
+        sums_floats=True,
+    ),
     "averages": Case(
         """\
 def averages(xs, n):

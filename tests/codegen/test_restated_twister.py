@@ -187,6 +187,34 @@ def wide(n, most, rng):
         ),
     ),
     Case(
+        name="metropolis",
+        text=HEAD
+        + """\
+def metropolis(grid, steps, weights):
+    n = len(grid)
+    flips = 0
+    for _ in range(steps):
+        i, j = random.randrange(n), random.randrange(n)
+        cost = 2 * grid[i][j] * (grid[i - 1][j] + grid[i][j - 1])
+        if cost <= 0 or random.random() < weights[cost]:
+            grid[i][j] = -grid[i][j]
+            flips += 1
+    return flips, grid, random.getstate()
+""",
+        seen="([[1, -1, 1], [1, 1, 1], [-1, 1, 1]], 60, {d: math.exp(-d) for d in (-4, 0, 4)})",
+        others=(
+            "([[1, -1], [1, 1]], 9, {0: 0.5, 4: 0.25})",
+            "([[1, 1], [1, 1]], 9, {0: 0.5})",
+            "([[1, 1], [1, 1]], 9, {4: math.nan})",
+            "([[1, 1], [1, 1]], 9, {4: 1})",
+            "([[1, 1], [1, 1]], 9, {'a': 0.5})",
+            "([[1, 1], [1, 1]], 9, {})",
+            "([[50, 50], [50, 50]], 9, {10000: 0.5})",
+            "([[1, 1], [1, 1]], 9, [0.5, 0.5, 0.5, 0.5, 0.25])",
+        ),
+        contains=("weights_table = np.array(", "type(weights) is dict", "raise KeyError(key)"),
+    ),
+    Case(
         name="kept",
         text=HEAD
         + """\

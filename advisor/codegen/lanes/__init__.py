@@ -8,6 +8,7 @@ loop itself stays as it is and takes one value after the other.
 from __future__ import annotations
 
 from ...errors import OUR_BUGS
+from ...loopnest.settled import settled
 from ...model import Match, Refusal, Region
 from ...patch import PatchError
 from ..numpy_backend.normal import NotVectorisable
@@ -27,6 +28,7 @@ def emit_lanes(region: Region) -> Match | Refusal | None:
     if isinstance(nest, Refusal):
         return nest
     try:
+        nest = settled(nest)
         found, other = units(region, nest)
         first: NotVectorisable | None = None
         for unit in found:

@@ -65,6 +65,8 @@ def arithmetic(writing: Writing, expr: Binary, left: Val, right: Val) -> Pair:
     a = complete(left)
     if expr.op == "**":
         return _power(writing, expr, a)
+    if expr.op == "/" and not expr.type.is_python:
+        raise NotVectorisable(f"a quotient of the type {expr.type}", expr.line)
     b = complete(right)
     match expr.op:
         case "+" | "-":
@@ -129,6 +131,11 @@ def _power(writing: Writing, expr: Binary, base: Pair) -> Pair:
     exponent = expr.right.value if isinstance(expr.right, Const) else None
     if not isinstance(exponent, int) or not 1 <= exponent <= 8:
         raise NotVectorisable("a power of complex numbers", expr.line)
+    if not expr.type.is_python:
+        if exponent != 2:
+            raise NotVectorisable(f"a power of the type {expr.type}", expr.line)
+        base = _held(writing, base)
+        return _product(writing, base, base)
     writing.raising |= {"over"}
     result, factor, mask = Pair(ONE, ZERO), _held(writing, base), 1
     while exponent >= mask:

@@ -124,7 +124,7 @@ class Expressions:
 
     def of(self, expr: Expr) -> Val:
         """The value. Raises NotVectorisable."""
-        if expr.type.dtype not in (None, "float64", "int64", "bool", "bool_"):
+        if expr.type.dtype not in (None, "float64", "int64", "bool", "bool_", "complex128"):
             raise NotVectorisable(f"numbers of the type {expr.type}", expr.line)
         match expr:
             case Const():
@@ -239,12 +239,12 @@ class Expressions:
             for _ in range(exponent - 1):
                 result = binary("*", result, left)
             return result
-        if expr.type.kind is not Kind.FLOAT or exponent is None or isinstance(exponent, complex):
-            raise NotVectorisable("a power with a varying exponent", expr.line)
-        # pow(x, 2) of the C library is not x * x for one double in a thousand
-        self.w.last_digit = True
+        if expr.type.kind is not Kind.FLOAT:
+            raise NotVectorisable("an integer to a varying power", expr.line)
+        # pow(x, 2) of the C library is not x * x for one double in a thousand, which `**` gives
         self.w.raising |= {"over", "divide", "invalid"}
-        return binary("**", as_float(self.safe(left, "1"), self.np), right, Kind.FLOAT)
+        base, power = self.safe(left, "1.0"), self.safe(right, "1.0")
+        return called(f"{self.np}.float_power", base, power, kind=Kind.FLOAT)
 
     # ------------------------------------------------------------- conditions
     def _compare(self, expr: Compare) -> Num:

@@ -218,6 +218,8 @@ def _constants(steps: Sequence[Stmt]) -> set[str]:
 def _listed(value: Val, kind: Scalar) -> str:
     """The elements as the objects that the loop had."""
     if isinstance(value, Pair):
+        if kind.dtype is not None:
+            raise NotVectorisable(f"numbers of the type {kind} leave the inner loop")
         real, imag = (f"{_atom(part)}.tolist()" for part in (value.real, value.imag))
         return f"map(complex, {real}, {imag})"
     if kind.dtype is not None:

@@ -9,7 +9,7 @@ from ...loopnest.ir import For, Nest, While
 from ...model import Match, Region
 from ..numpy_backend import emit
 from ..numpy_backend.normal import NotVectorisable
-from ..numpy_backend.planning import trips
+from ..numpy_backend.sizes import trips
 from .flow import assigned, breaks, flat
 from .unit import Unit
 

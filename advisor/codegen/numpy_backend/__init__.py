@@ -21,6 +21,7 @@ from ..nb_text import functions_block, top_level_statement
 from .ahead import counted_ahead
 from .emitter import attempt, factorised, narrow_types
 from .expansion import expanded
+from .first_row import first_row_apart
 from .folded import folded
 from .guarding import guards
 from .held import held_elements
@@ -28,11 +29,15 @@ from .inexact import deciding_line, differences
 from .known import Facts
 from .layout import wrapped
 from .lists import asked_afterwards
+from .mirrored import mirrored
 from .normal import NotVectorisable, normalise
-from .planning import Plan, Plans, beside, plans, seconds_of_loops, terms_added
+from .planning import Plan, Plans, all_loops, beside, plans, seconds_of_loops, terms_added
+from .reduced import sums_of_rows
 from .restructure import Variant, variants
 from .searches import without_breaks
 from .session import Session
+from .shift_names import named_shifts
+from .sizes import rows_fit
 from .split import add_generators
 from .subscripts import propagate
 from .summing import summed, sums_of
@@ -101,7 +106,8 @@ def _emit(region: Region, *, reassociate: bool, drawn: Drawn | None) -> Match:
     for name in sorted(nest.text & (nest.live_out | nest.arrays.keys())):
         raise NotVectorisable(f"the loop leaves text in {name}")
     root = propagate(normalise(without_breaks(nest.root, nest), nest.live_out), nest)
-    root = counted_ahead(root, nest.live_out)
+    root = first_row_apart(counted_ahead(root, nest.live_out), nest)
+    root, nest = named_shifts(root, nest, region)
     rows = None if reassociate else folded(root, nest)
     if rows is not None:
         try:
@@ -129,7 +135,7 @@ def _written(
     rows = expanded(root, nest, region)
     if rows is not None:
         roots, nest = [rows[0], root], rows[1]
-    held = None if reassociate else held_elements(root, nest, region)
+    held = None if reassociate else _held(root, nest, region)
     if held is not None:
         nest = held[1]
     scalars = held[0] if held is not None else None
@@ -154,26 +160,41 @@ def _written(
     raise first
 
 
+def _held(root: For, nest: Nest, region: Region) -> tuple[For, Nest] | None:
+    """The nest with scalars for elements, of pairs that are looked at from both sides."""
+    whole = mirrored(root, nest)
+    found = held_elements(whole, nest, region) if whole is not None else None
+    return found or held_elements(root, nest, region)
+
+
 def _choices(
     roots: Sequence[For], nest: Nest, region: Region, held: For | None
 ) -> list[tuple[Variant, Plan]]:
     """Every legal choice of axes in every order of the iterations, cheapest first.
 
-    ``held``: the nest with scalars for elements, for when no loop becomes an axis without.
+    ``held``: the nest with scalars for elements, for when no loop becomes an axis without, and
+    where the scalars are sums that can be added row by row.
     Raises NotVectorisable where there is none.
     """
     facts = Facts(nest)
     found = []
     waved = []
+    instead: list[tuple[Variant, Plan]] = []
+    beside_others: list[tuple[Variant, Plan]] = []
     obstacle: Plans | None = None
     for variant in (v for root in roots for v in variants(root, nest, facts)):
         legal = plans(variant.root, nest, facts)
         obstacle = obstacle or legal
         found += [(variant, plan) for plan in legal.found]
         waved += _by_waves(variant, nest, facts, region)
-    if held is not None and not found:
-        for variant in variants(held, nest, facts):
-            found += [(variant, plan) for plan in plans(variant.root, nest, facts).found]
+    adds = held is not None and any(map(sums_of_rows, all_loops(held)))
+    for variant in variants(held, nest, facts) if held is not None and (adds or not found) else ():
+        more = [(variant, plan) for plan in plans(variant.root, nest, facts).found]
+        instead += more
+        # estimates are rough: what keeps the elements is left for a clear gain only
+        doubled = ((v, replace(plan, seconds=2 * plan.seconds)) for v, plan in more)
+        beside_others += [choice for choice in doubled if _has_row_sums(*choice, nest)]
+    found += beside_others if found else instead
     found += waved
     if not found:
         assert obstacle is not None
@@ -181,6 +202,19 @@ def _choices(
             obstacle.obstacle or "no loop can become an array axis", obstacle.line
         )
     return sorted(found, key=lambda choice: choice[1].seconds)
+
+
+def _has_row_sums(variant: Variant, plan: Plan, nest: Nest) -> bool:
+    """Whether a loop that stays one has its sums added row by row."""
+    inside = {
+        id(loop)
+        for one in all_loops(variant.root)
+        for loop in all_loops(one)[1:]
+        if id(one) in plan.axes
+    }
+    around = (one for one in all_loops(variant.root) if id(one) in plan.axes - inside)
+    pairs = ((inner, one) for one in around for inner in one.body if isinstance(inner, For))
+    return any(id(inner) not in plan.axes and rows_fit(inner, one, nest) for inner, one in pairs)
 
 
 def _by_waves(
@@ -230,13 +264,13 @@ def _match(
     around = region.around or Around(region.source, region.loop)
     if checked and around.behind:
         raise NotVectorisable("what is stored is looked at before it counts", region.loop.lineno)
-    if session.trapped and drawn is not None:
+    if (session.trapped or session.stops) and drawn is not None:
         raise NotVectorisable("whether the loop raises depends on the numbers drawn")
     asked = (t for t in tests if t not in around.known and not _mentions(t, around.made))
     tests = list(dict.fromkeys((*around.tests, *asked)))
     last = [*(checked or session.epilogue), *around.behind]
     computed = [*session.lines, *last]
-    if session.trapped:
+    if session.trapped or session.stops:
         computed = trapping(session, session.lines, last)
     written = (*around.ahead, *first, *session.prologue, *computed)
     indent = around.loop.col_offset + (4 if tests else 0)
@@ -259,7 +293,8 @@ def _match(
         edits.insert(0, Edit(offset, offset, block))
     edits[:0] = drawn.imports(region.source) if drawn else ()
     sums = sums_of(root)
-    line = deciding_line(root) if session.last_digit or sums else None
+    inexact = session.last_digit or sums
+    line = deciding_line(root, exact_powers=session.exact_powers) if inexact else None
     if line is not None:
         what = "a sum" if sums else "a library function's result"
         text = f"no decision hangs on the last digit of {what}"

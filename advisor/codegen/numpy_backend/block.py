@@ -27,6 +27,7 @@ from .indexing import span_of
 from .legality import index_range
 from .normal import NotVectorisable, exposed, may_raise, negate
 from .reductions import reduce_extreme
+from .rows_at_once import rows_at_once
 from .scalars import assign, carry, closed, materialise, new_buffer, release, shape_text, spill
 from .scan import scan
 from .scatter import scatter_add
@@ -72,7 +73,7 @@ def block_body(
                 needed = after | session.reductions.keys() | session.nest.live_out | session.carried
                 if name in needed:
                     assign(session, name, ready, here, env, statement)
-                if session.trapped > trapped:
+                if session.trapped > trapped and name not in session.reductions:
                     _computed_now(session, name, here, env)
             case Store() if id(statement) in session.scatters:
                 scatter_add(session, statement, here, env)
@@ -156,6 +157,8 @@ def inner_loop(session: Session, loop: For, context: Context, env: Env) -> list[
         return result
     if session.waves is not None and id(loop) in session.waves.folds:
         fold_along(session, loop, context, env)
+        return []
+    if rows_at_once(session, loop, context, env, block_body):
         return []
     _kept_loop(session, loop, context, env)
     return []

@@ -95,8 +95,8 @@ def _repeats(session: Session, context: Context) -> bool:
 
 def _shape(session: Session, context: Context) -> str | None:
     """The same in all iterations of the loops around, and large."""
-    from .planning import greatest
     from .scalars import shape_text
+    from .sizes import greatest
 
     changing = session.facts.ranges.keys() | session.nest.privates.keys()
     size = 1.0

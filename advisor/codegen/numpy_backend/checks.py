@@ -8,7 +8,7 @@ from .flavours import flavours, may_be_python
 from .normal import NotVectorisable
 from .ranges import EXACT, Ranges, fits, type_range
 from .session import Context, Session
-from .trapped import trap
+from .trapped import trap, trap_where_it_counts
 from .values import Value, natural_dtype
 
 
@@ -83,8 +83,11 @@ def check_domain(session: Session, expr: Binary, context: Context, evaluate: Eva
 
 def _check_power(session: Session, expr: Binary, context: Context, evaluate: Evaluate) -> None:
     exponent = expr.right
-    if not isinstance(exponent, Const) or isinstance(exponent.value, complex):
-        raise NotVectorisable("a power with a varying exponent", expr.line)
+    if not isinstance(exponent, Const):
+        _check_varying_power(session, expr, context)
+        return
+    if isinstance(exponent.value, complex):
+        raise NotVectorisable("a power of complex numbers", expr.line)
     if expr.type.kind is Kind.INT:
         if isinstance(exponent.value, int) and exponent.value >= 0:
             return
@@ -92,13 +95,13 @@ def _check_power(session: Session, expr: Binary, context: Context, evaluate: Eva
     if expr.type.kind is not Kind.FLOAT:
         raise NotVectorisable("a power of complex numbers", expr.line)
     # pow(x, 2) of the C library is not x * x for one double in a thousand.
-    session.last_digit = True
+    session.last_digit |= not (session.exact_powers and is_exact_power(expr))
     python = may_be_python(session, expr.left)
     if python:
         try:
             _check_overflow(session, expr.left, float(exponent.value), context, evaluate)
         except NotVectorisable:
-            if not trap(session, context):
+            if not trap(session, context) and not trap_where_it_counts(session, context):
                 raise
     negative, whole = exponent.value < 0, float(exponent.value).is_integer()
     if negative and not python:
@@ -114,10 +117,27 @@ def _check_power(session: Session, expr: Binary, context: Context, evaluate: Eva
             try:
                 require(session, expr.left, "not negative", context, evaluate, reason)
             except NotVectorisable:
-                if not trap(session, context):
+                if not trap(session, context) and not trap_where_it_counts(session, context):
                     raise
         elif session.warns or context.mask is not None:
             session.silent = True
+
+
+def is_exact_power(expr: Binary) -> bool:
+    """Whether ``np.float_power`` gives the same bits: it calls the C library's ``pow``."""
+    sides = (expr.left.type, expr.right.type)
+    doubles = all(t.is_python or t.dtype == "float64" for t in (expr.type, *sides))
+    return doubles and expr.type.kind is Kind.FLOAT and expr.left.type.kind is Kind.FLOAT
+
+
+def _check_varying_power(session: Session, expr: Binary, context: Context) -> None:
+    """``u ** (2 * j - i)``: what is complex or raises in Python sets a flag of the processor."""
+    python = may_be_python(session, expr.left) and expr.type.is_python
+    if not (python and session.exact_powers and is_exact_power(expr)):
+        raise NotVectorisable("a power with a varying exponent", expr.line)
+    if not trap(session, context) and not trap_where_it_counts(session, context):
+        reason = "a power of floats may raise or be complex where arrays give infinity or NaN"
+        raise NotVectorisable(reason, expr.line)
 
 
 def check_sign_of_zero(session: Session, expr: Binary | Unary) -> None:

@@ -30,7 +30,7 @@ from .accumulated import Magnitude, of_sum
 from .normal import NotVectorisable
 from .ranges import Ranges
 from .session import BufferRef, Context, Session
-from .trapped import trap
+from .trapped import trap, trap_where_it_counts
 from .values import ATOM, COMPARISON, Value
 
 Evaluate = Callable[[Session, Expr, Context], Value]
@@ -64,7 +64,9 @@ def nonzero_divisor(
         except NotVectorisable:
             if message is not None and _raise_if_zero(session, divisor, context, evaluate, message):
                 return
-            if not trap(session, context, everywhere=True):
+            if not trap(session, context, everywhere=True) and not trap_where_it_counts(
+                session, context
+            ):
                 raise
     elif session.warns or context.mask is not None:
         session.silent = True

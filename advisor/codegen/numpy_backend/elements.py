@@ -157,12 +157,15 @@ def _place_in_row(session: Session, expr: Load, context: Context) -> indexing.Ax
 
 
 def _check_fixed(session: Session, expr: Load, dim: int, context: Context) -> None:
-    """An element that every iteration shares must exist even if no iteration runs."""
-    if not context.axes:
+    """An element that every iteration shares must exist even if no iteration runs.
+
+    Behind the end of a list its array raises with another text, and the list is not written back.
+    """
+    if not context.axes and session.nest.arrays[expr.array].container == "ndarray":
         return
     form = affine(expr.index[dim])
     if form is None:
-        if context.narrowed:
+        if context.narrowed or not context.axes:
             raise NotVectorisable(f"a subscript of {expr.array} may leave it", expr.line)
         return
     size = variable(extent_symbol(expr.array, dim))

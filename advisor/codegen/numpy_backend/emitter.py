@@ -34,12 +34,14 @@ from .factors import factorisation, write_factorisation
 from .halo import Halo, allocation, filling
 from .held import Held, Released
 from .indexing import span_of
+from .inexact import need_exact_powers
 from .known import Facts
 from .legality import index_range
 from .lists import convert_lists
 from .normal import NotVectorisable, exposed
 from .planning import all_loops
 from .provenance import proved_list, unshared_list
+from .ranges import has_room
 from .relaxation import relaxation
 from .restructure import ONCE, Variant
 from .scan import scan_stores
@@ -65,10 +67,29 @@ def attempt(
         NotVectorisable: some statement has no array form under this choice.
     """
     nest = nest if variant.waves is None else variant.waves.nest
+    try:
+        return _settled(nest, variant, region, np_name, axes, narrow)
+    except NotVectorisable:
+        if not has_room(nest):
+            raise
+    return _settled(nest, variant, region, np_name, axes, narrow, roomy=False)
+
+
+def _settled(
+    nest: Nest,
+    variant: Variant,
+    region: Region,
+    np_name: str,
+    axes: frozenset[int],
+    narrow: Mapping[str, str],
+    *,
+    roomy: bool = True,
+) -> Session:
     halos: dict[str, Halo] = {}
     fills: set[tuple[int, str]] = set()
     for _ in range(6):
         session = _session(nest, variant.root, region, np_name, axes, narrow)
+        session.roomy = roomy
         session.moved = variant.moved
         session.turned = variant.turned
         _by_waves(session, variant)
@@ -134,6 +155,8 @@ def _session(
     session.narrow = dict(narrow)
     session.scatters = scatter_stores(root, nest)
     session.scans = scan_stores(root, nest)
+    session.hidden = "_" if region.function is None else ""
+    session.exact_powers = need_exact_powers(root)
     relaxed = relaxation(root, nest)
     if relaxed is not None and id(root) not in axes:
         session.domains += relaxed.tests(nest)

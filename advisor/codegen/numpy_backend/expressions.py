@@ -33,6 +33,7 @@ from .checks import (
     check_scalar,
     check_sign_of_zero,
     check_weak,
+    is_exact_power,
 )
 from .elements import align, load
 from .functions import call_value
@@ -193,6 +194,9 @@ def _binary(session: Session, expr: Binary, context: Context) -> Value:
     if not left.is_array and not right.is_array:
         if context.axes:  # 1 / s raises only if some iteration gets there
             check_domain(session, expr, context, evaluate)
+            if session.counting:
+                session.counting = ()
+                raise NotVectorisable("a divisor may be zero", expr.line)
         return binary(expr.op, left, right, expr.type, expr.type.dtype)
     dtype = wanted_dtype(session, expr)
     if expr.op in ("*", "/") and left.type.kind is right.type.kind is Kind.COMPLEX:
@@ -201,6 +205,10 @@ def _binary(session: Session, expr: Binary, context: Context) -> Value:
     for operand, value in ((expr.left, left), (expr.right, right)):
         check_scalar(session, operand, value, expr.type, context)
     check_domain(session, expr, context, evaluate)
+    if expr.op == "**":
+        left = _where_it_counts(session, left, context)
+    else:
+        right = _where_it_counts(session, right, context)
     check_sign_of_zero(session, expr)
     if expr.op in ("/",):
         dtype = natural_dtype(expr.type)
@@ -208,10 +216,30 @@ def _binary(session: Session, expr: Binary, context: Context) -> Value:
     check_weak(session, expr, (left, right), context)
     if result_dtype(expr.op, left, right) != dtype:
         left, right = _widened(session, left, right, dtype, expr)
+    if expr.op == "**" and session.exact_powers and is_exact_power(expr):
+        text = f"{session.np}.float_power({left.text}, {right.text})"
+        return Value(text, ATOM, expr.type, dtype, left.axes | right.axes, True)
     if expr.op == "*" and _is_square(expr, left):
         text = f"{session.np}.square({left.text})"  # (x - mean) * (x - mean)
         return Value(text, ATOM, expr.type, dtype, left.axes, True)
     return binary(expr.op, left, right, expr.type, dtype)
+
+
+def _where_it_counts(session: Session, value: Value, context: Context) -> Value:
+    """One in place of divisors that the original leaves out, 0.0 at ``i == j``, and of bases."""
+    conditions, session.counting = session.counting, ()
+    if not conditions:
+        return value
+    counts = truth(evaluate(session, _all(conditions), context))
+    one = "1.0" if value.type.kind is Kind.FLOAT else "1"
+    text = f"{session.np}.where({counts.text}, {value.text}, {one})"
+    return replace(value, text=text, level=ATOM, axes=value.axes | counts.axes, fresh=True)
+
+
+def _all(conditions: tuple[Expr, ...]) -> Expr:
+    if len(conditions) == 1:
+        return conditions[0]
+    return Bool(PY_BOOL, conditions[0].line, "and", conditions)
 
 
 def _is_square(expr: Binary, left: Value) -> bool:

@@ -8,6 +8,7 @@ from ...loopnest.ir import Call, Kind
 from .checks import check_scalar
 from .domains import require, require_number
 from .normal import NotVectorisable
+from .ordered import ordered
 from .ranges import Ranges, fits
 from .session import Context, Session
 from .trapped import trap
@@ -73,6 +74,8 @@ def call_value(session: Session, expr: Call, context: Context) -> Value:
     name = expr.function
     if name in ("min", "max"):
         return _extreme(session, expr, values, axes, context)
+    if name == "sorted":
+        return ordered(session, expr, values)
     if name == "abs":
         dtype = natural_dtype(expr.type)
         # Python's abs(z) is the C library's hypot, NumPy's may be its own.
@@ -81,7 +84,7 @@ def call_value(session: Session, expr: Call, context: Context) -> Value:
         return Value(text, ATOM, expr.type, dtype, axes, True)
     if name in ("int", "float", "bool") or (name.startswith("numpy.") and _is_cast(name)):
         return _cast(session, expr, values[0], context)
-    if name in ("math.floor", "math.ceil", "math.trunc"):
+    if name in ("math.floor", "math.ceil", "math.trunc") or (name == "round" and len(values) == 1):
         return _rounded(session, expr, values[0], context)
     module, _, short = name.rpartition(".")
     if name in _SAME or (module == "numpy" and short in _SAME_LOOP):
@@ -200,9 +203,11 @@ def _cast(session: Session, expr: Call, value: Value, context: Context) -> Value
 
 def _rounded(session: Session, expr: Call, value: Value, context: Context) -> Value:
     """``math.floor`` and friends: a Python int of a float."""
-    name = expr.function.rpartition(".")[2]
+    name = {"round": "rint"}.get(expr.function, expr.function.rpartition(".")[2])
     if value.type.kind is not Kind.FLOAT:
         return value
+    if expr.type.kind is not Kind.INT:  # round(np.float64(x)) is an int, round(x, 2) is none
+        raise NotVectorisable(f"{expr.function}() has no array form", expr.line)
     text = f"{session.np}.{name}({value.text})"
     whole = Value(text, ATOM, value.type, value.dtype, value.axes, True)
     return _cut(session, expr, whole, context)
@@ -217,7 +222,12 @@ def _cut(session: Session, expr: Call, value: Value, context: Context) -> Value:
         # int(min(max(x, 0.0), 255.0)) raises for x = nan: no range says that it is a number.
         require_number(session, expr.args[0], context, evaluate, reason)
     else:
-        require(session, expr.args[0], "int64", context, evaluate, reason)
+        try:
+            require(session, expr.args[0], "int64", context, evaluate, reason)
+        except NotVectorisable:
+            # Casting what no 64 bits hold, or NaN, sets the flag of invalid operations.
+            if not trap(session, context):
+                raise
     return replace(cast(value, natural_dtype(expr.type), session.np), type=expr.type)
 
 

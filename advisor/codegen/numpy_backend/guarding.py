@@ -69,6 +69,8 @@ def guards(
         if pair is None or pair[0] not in shapes or form != _wanted(session)[pair[0]][pair[1]]:
             left = symbol if pair is None else extent_text(session.nest, *pair)
             add(f"{left} == {_form_text(session, form)}")
+    for shift in session.facts.shifts.values():
+        add(f"{shift.least} >= 0")
     for form in _needed(session.facts):
         add(_inequality(session.facts, form))
     for test in _alias_tests(session, ledger):
@@ -353,7 +355,7 @@ def _range_tests(session: Session) -> list[str]:
         name = session.turned.get(used, used)
         info = session.nest.arrays.get(name)
         if info is None:
-            tests.append(f"{low} <= {name} <= {high}")
+            tests.append(f"{number_text(low)} <= {name} <= {number_text(high)}")
             continue
         if info.container == "ndarray":
             tests += _array_range(session, name, info, low, high)

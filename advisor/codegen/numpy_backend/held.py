@@ -8,6 +8,7 @@ loop may touch the element, by the dependence test.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ...loopnest.affine import affine, variable
@@ -97,7 +98,7 @@ class _Holding:
 
     def _next(self, loop: For, outer: tuple[For, ...]) -> Store | None:
         """A store into an element that can be held."""
-        stores = (s for s in loop.body if isinstance(s, Store))
+        stores = _stores(loop.body)
         return next((s for s in stores if outer and self._can_be_held(s, loop, outer)), None)
 
     def _name(self, store: Store) -> str:
@@ -119,13 +120,11 @@ class _Holding:
                 return False
         around = (*outer, loop)
         cell = Access(store.array, store.index, True, 0, around, store.line)
-        for statement in loop.body:
-            place = (statement.array, statement.index) if isinstance(statement, Store) else None
-            if statement is not store and place == (store.array, store.index):
-                return False
-            if any(self._may_be(cell, a) for a in accesses(statement, around)):
-                return False
-        return True
+        others = (s for s in statements(loop.body) if isinstance(s, Store) and s is not store)
+        if any((s.array, s.index) == (store.array, store.index) for s in others):
+            return False
+        found = (a for statement in loop.body for a in accesses(statement, around))
+        return not any(self._may_be(cell, a) for a in found)
 
     def _may_be(self, cell: Access, other: Access) -> bool:
         """Another subscript may name the element in the same iteration of the loops around."""
@@ -137,6 +136,16 @@ class _Holding:
         rows = [*coupled.iterations(cell, "'", self.facts)]
         rows += coupled.iterations(other, '"', self.facts)
         return coupled.solvable(rows, zero, self.facts)
+
+
+def _stores(body: tuple[Stmt, ...]) -> Iterator[Store]:
+    """Those of a loop's body, also under ``if i != j``."""
+    for statement in body:
+        match statement:
+            case Store():
+                yield statement
+            case If(then=then, orelse=()):
+                yield from _stores(then)
 
 
 def _adds(store: Store) -> bool:

@@ -8,6 +8,8 @@ some input it goes the other way, and then everything after it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from ...loopnest.ir import (
     Assign,
     Binary,
@@ -28,23 +30,91 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
+from .checks import is_exact_power
 from .functions import rounds_differently
+from .reduced import term
 
 _STEPS = frozenset(("int", "bool", "round", "math.floor", "math.ceil", "math.trunc"))
+_STEEP = frozenset(("asin", "acos", "atanh", "acosh", "arcsin", "arccos", "arctanh", "arccosh"))
 _NUMPY_STEPS = frozenset(("floor", "ceil", "trunc", "rint", "sign"))
 
 
-def deciding_line(root: For) -> int | None:
+@dataclass(frozen=True)
+class _Doubt:
+    """What may differ in its last digit."""
+
+    functions: bool = True
+    """Library functions, sums in another order, products of complex numbers."""
+    powers: bool = True
+    """Powers of floats: squares are products, other powers NumPy's own."""
+    names: frozenset[str] = frozenset()
+    """Scalars and arrays that may hold such values at some point of the loop."""
+
+
+def deciding_line(root: For, *, exact_powers: bool = False) -> int | None:
     """Line of the first decision that a last digit could turn, None if there is none."""
-    tainted = _tainted(root)
+    return _deciding_line(root, _with_names(root, _Doubt(powers=not exact_powers)))
+
+
+def need_exact_powers(root: For) -> bool:
+    """Whether powers have to be those of the C library, digit for digit.
+
+    Where a decision hangs on one, where one varies in its exponent, where one goes into the next
+    step of a loop or into a sum in which terms may cancel, and where a function magnifies what is
+    last of its digits. A sum of squares hardly ever shows it.
+    """
+    parts = [p for s in statements((root,)) for e in expressions(s) for p in walk(e)]
+    powers = [p for p in parts if isinstance(p, Binary) and p.op == "**" and is_exact_power(p)]
+    if not powers or any(isinstance(p, Sum) for p in parts):
+        return False
+    if any(not isinstance(p.right, Const) for p in powers):
+        return True
+    doubt = _with_names(root, _Doubt(functions=False))
+    if _deciding_line(root, doubt) is not None or any(_magnifies(p, doubt) for p in parts):
+        return True
+    return any(_carries(s, doubt) for s in statements((root,)))
+
+
+def _magnifies(part: Expr, doubt: _Doubt) -> bool:
+    """A function that is steep near the ends of its domain, of such a value."""
+    match part:
+        case Call(function=function, args=args):
+            name = function.rpartition(".")[2]
+            return name in _STEEP and any(_inexact(a, doubt) for a in args)
+    return False
+
+
+def _carries(statement: Stmt, doubt: _Doubt) -> bool:
+    """Whether a value is made from the one before: a step of a loop."""
+    match statement:
+        case Assign(name=name, value=value) if not _adds_a_square(value, name):
+            return _inexact(value, doubt) and any(
+                isinstance(p, Var) and p.name == name for p in walk(value)
+            )
+        case Store(array=array, value=value):
+            return _inexact(value, doubt) and any(
+                isinstance(p, Load) and p.array == array for p in walk(value)
+            )
+    return False
+
+
+def _adds_a_square(value: Expr, name: str) -> bool:
+    """``s + x ** 2``, of which nothing cancels."""
+    match term(value, name):
+        case "+", Binary(op="**", right=Const(value=int() as power)):
+            return power % 2 == 0
+    return False
+
+
+def _deciding_line(root: For, doubt: _Doubt) -> int | None:
     for statement in statements((root,)):
         for expr in expressions(statement):
-            if isinstance(statement, If) and expr is statement.test and _inexact(expr, tainted):
+            if isinstance(statement, If) and expr is statement.test and _inexact(expr, doubt):
                 return statement.line
-            line = _decides(expr, tainted)
+            line = _decides(expr, doubt)
             if line is not None:
                 return line
-        if isinstance(statement, Store) and any(_inexact(e, tainted) for e in statement.index):
+        if isinstance(statement, Store) and any(_inexact(e, doubt) for e in statement.index):
             return statement.line
     return None
 
@@ -66,36 +136,35 @@ def differences(root: For, nest: Nest, *, module_level: bool) -> tuple[str, ...]
     return tuple(found)
 
 
-def _tainted(root: For) -> frozenset[str]:
-    """Scalars and arrays that may hold such values at some point of the loop."""
-    found: set[str] = set()
+def _with_names(root: For, doubt: _Doubt) -> _Doubt:
+    """With all that is computed from such values."""
     while True:
-        before = len(found)
-        for statement in statements((root,)):
-            if _assigned(statement, frozenset(found)):
-                assert isinstance(statement, Assign | Store)
-                found.add(statement.name if isinstance(statement, Assign) else statement.array)
-        if len(found) == before:
-            return frozenset(found)
+        found = {
+            s.name if isinstance(s, Assign) else s.array
+            for s in statements((root,))
+            if isinstance(s, Assign | Store) and _inexact(s.value, doubt)
+        }
+        if found <= doubt.names:
+            return doubt
+        doubt = replace(doubt, names=doubt.names | found)
 
 
-def _assigned(statement: Stmt, tainted: frozenset[str]) -> bool:
-    return isinstance(statement, Assign | Store) and _inexact(statement.value, tainted)
-
-
-def _inexact(expr: Expr, tainted: frozenset[str]) -> bool:
+def _inexact(expr: Expr, doubt: _Doubt) -> bool:
     """The value may differ in its last digit."""
     if expr.type.kind in (Kind.INT, Kind.BOOL) and not isinstance(expr, Compare | Load | Var):
-        return any(_inexact(part, tainted) for part in walk(expr) if part is not expr)
+        return any(_inexact(part, doubt) for part in walk(expr) if part is not expr)
     for part in walk(expr):
         match part:
-            case Var(name=name) | Load(array=name) if name in tainted:
+            case Var(name=name) | Load(array=name) if name in doubt.names:
                 return True
+            case Binary(op="**", left=left) if left.type.kind is Kind.FLOAT:
+                if doubt.powers or (doubt.functions and not is_exact_power(part)):
+                    return True
+            case _ if not doubt.functions:
+                continue
             case Call(function=function) if rounds_differently(function):
                 return True
             case Sum():
-                return True
-            case Binary(op="**", left=left) if left.type.kind is Kind.FLOAT:
                 return True
             case Binary(op="*" | "/" | "**", left=left, right=right) if Kind.COMPLEX in (
                 left.type.kind,
@@ -107,7 +176,7 @@ def _inexact(expr: Expr, tainted: frozenset[str]) -> bool:
     return False
 
 
-def _decides(expr: Expr, tainted: frozenset[str]) -> int | None:
+def _decides(expr: Expr, doubt: _Doubt) -> int | None:
     """Line of a part that maps close values to different ones."""
     for part in walk(expr):
         match part:
@@ -123,6 +192,6 @@ def _decides(expr: Expr, tainted: frozenset[str]) -> int | None:
                 operands = args
             case _:
                 continue
-        if any(_inexact(operand, tainted) for operand in operands):
+        if any(_inexact(operand, doubt) for operand in operands):
             return part.line
     return None

@@ -124,6 +124,13 @@ def called(name: str, args: list[Interval]) -> Interval:
         return Interval(0, None)
     if short in ("sin", "cos", "tanh"):
         return Interval(-1, 1)
+    if name == "sorted":
+        starts = [a.low for a in args[1:] if a.low is not None]
+        ends = [a.high for a in args[1:] if a.high is not None]
+        bounded_below, bounded_above = (len(known) == len(args) - 1 for known in (starts, ends))
+        return Interval(
+            min(starts) if bounded_below else None, max(ends) if bounded_above else None
+        )
     if name in ("min", "max") and len(args) > 2:
         return called(name, [called(name, args[:2]), *args[2:]])
     if name in ("min", "max") and len(args) == 2:

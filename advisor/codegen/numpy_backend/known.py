@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ...loopnest.affine import Affine, affine, constant, extent_of, extent_symbol, variable
 from ...loopnest.ir import Assign, Compare, Const, Dim, Nest, expressions, statements, walk
 from .flat import Folded, Turning, row_text
+from .shifts import natural_distances, shifts
 
 
 class Facts:
@@ -56,6 +57,13 @@ class Facts:
         for name, scalar in nest.scalars.items():
             if scalar.equals:
                 self._spelled.setdefault(name, name)
+        self.shifts = shifts(nest)
+        """Variables whose least and greatest value are asked for in front."""
+        each = self.shifts.values()
+        self._ends = {s.most: s.interval.high for s in each}
+        self._ends |= {s.least: s.interval.low for s in each}
+        self._spans = {n: (variable(s.least), variable(s.most)) for n, s in self.shifts.items()}
+        self.required += [variable(name) for name in natural_distances(nest)]
 
     def _define(self, symbol: str, form: Affine) -> None:
         """Learn ``symbol == form``; solved for an extent where possible."""
@@ -127,14 +135,21 @@ class Facts:
             self._plain(lowest - one - two) for one in known for two in known
         )
 
+    def sign(self, form: Affine) -> int:
+        """1 where ``form >= 0`` is known, -1 where ``form <= 0`` is; 0 for neither."""
+        if self.proved(form):
+            return 1
+        return -1 if self.proved(-form) else 0
+
     def outermost(self, form: Affine, *, lowest: bool) -> Affine:
         """The least (or greatest) value of a form over the kept loops' ranges."""
         form = self.canonical(form)
-        for _ in range(2 * len(self.ranges)):
-            inner = sorted(name for name in form.symbols if name in self.ranges)
+        ranges = {**self._spans, **self.ranges}
+        for _ in range(2 * len(ranges)):
+            inner = sorted(name for name in form.symbols if name in ranges)
             if not inner:
                 break
-            low, high = self.ranges[inner[0]]
+            low, high = ranges[inner[0]]
             positive = form.coefficient(inner[0]) > 0
             form = form.substitute({inner[0]: low if positive == lowest else high})
             form = self.canonical(form)
@@ -148,7 +163,7 @@ class Facts:
 
     def never_negative(self, name: str) -> bool:
         """Extents, and scalars that are one."""
-        if extent_of(name) is not None:
+        if extent_of(name) is not None or name in self._ends:
             return True
         if name not in self._spelled:
             return False
@@ -182,7 +197,9 @@ class Facts:
         for symbol, factor in form.pairs:
             pair = extent_of(symbol)
             end: float | int | None = None
-            if pair is None:
+            if symbol in self._ends:
+                end = self._ends[symbol]
+            elif pair is None:
                 scalar = self.nest.scalars.get(symbol)
                 if scalar is not None:
                     end = scalar.interval.high if factor > 0 else scalar.interval.low

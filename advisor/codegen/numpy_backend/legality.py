@@ -205,6 +205,8 @@ def _restrict(
     used = (fa.symbols | fb.symbols) & own
     if used <= names and all(fa.coefficient(n) == fb.coefficient(n) for n in used):
         rest = facts.canonical(fa.without(used) - fb.without(used))
+        if fa.symbols & fb.symbols & facts.shifts.keys():
+            return True  # of two iterations, with a value each
         return _distance(allowed, {n: fa.coefficient(n) for n in used}, rest, common, facts)
     return not _apart(fa, fb, a, b, facts, frozenset())
 
@@ -232,10 +234,15 @@ def _distance(
         if rest.is_const:
             return rest.const == 0
         return not (facts.proved(rest - 1) or facts.proved(-rest - 1))
-    if len(factors) > 1 or not rest.is_const:
+    if len(factors) > 1:
         return True
     ((name, factor),) = factors.items()
     loop = next(loop for loop in common if loop.index == name)
+    if not rest.is_const:
+        sign = facts.sign(rest)
+        if sign:
+            allowed[name] &= {0, sign if factor * loop.step > 0 else -sign}
+        return bool(allowed[name])
     distance, remainder = divmod(rest.const, factor)
     if remainder or distance % loop.step:
         return False

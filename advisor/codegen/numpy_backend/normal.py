@@ -61,7 +61,7 @@ def normalise(root: For, live_out: frozenset[str]) -> For:
     for statement in statements((root,)):
         _check(statement)
     root = _named_bounds(root)
-    body = _body(root.body, live_out, frozenset((root.index,)))
+    body = normal_body(root.body, live_out, frozenset((root.index,)))
     if sum(1 for _ in statements(body)) > UNROLL_STATEMENTS:
         raise NotVectorisable("the loop body is too long to be written as array statements")
     return replace(root, body=body, start=fold(root.start), stop=fold(root.stop))
@@ -127,9 +127,10 @@ def _check(statement: Stmt) -> None:
                 raise NotVectorisable(f"{part.function}() is called for single elements", part.line)
 
 
-def _body(
+def normal_body(
     body: tuple[Stmt, ...], live_out: frozenset[str], indices: frozenset[str]
 ) -> tuple[Stmt, ...]:
+    """Statements in normal form. Raises NotVectorisable."""
     result: list[Stmt] = []
     for position, statement in enumerate(body):
         match statement:
@@ -137,17 +138,17 @@ def _body(
                 return tuple(result)
             case If() if _continues(statement):
                 rest = body[position + 1 :]
-                then = _body(
+                then = normal_body(
                     (*statement.then, *_unless_done(statement.then, rest)), live_out, indices
                 )
-                orelse = _body(
+                orelse = normal_body(
                     (*statement.orelse, *_unless_done(statement.orelse, rest)), live_out, indices
                 )
                 result += _if(statement, then, orelse)
                 return tuple(result)
             case If():
-                then = _body(statement.then, live_out, indices)
-                orelse = _body(statement.orelse, live_out, indices)
+                then = normal_body(statement.then, live_out, indices)
+                orelse = normal_body(statement.orelse, live_out, indices)
                 result += _if(statement, then, orelse)
             case For():
                 result += _loop(statement, live_out, indices)
@@ -243,7 +244,7 @@ def _exact(expr: Expr) -> bool:
 
 # ------------------------------------------------------------------ unrolling
 def _loop(loop: For, live_out: frozenset[str], indices: frozenset[str]) -> tuple[Stmt, ...]:
-    loop = replace(loop, body=_body(loop.body, live_out, indices | {loop.index}))
+    loop = replace(loop, body=normal_body(loop.body, live_out, indices | {loop.index}))
     loop = replace(loop, start=fold(loop.start), stop=fold(loop.stop))
     trips = _trips(loop)
     if loop.values is not None:
@@ -322,7 +323,7 @@ def _unroll(
                 body = body if test.value else ()
             else:
                 body = (If(loop.line, loop.node, test, body, ()),)
-        result += _body(body, live_out, indices)
+        result += normal_body(body, live_out, indices)
     if last is not None and loop.index in live_out:
         if bounds:
             raise NotVectorisable(f"{loop.index} is read after the loop", loop.line)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-from ...loopnest.affine import Affine, affine, extent_of
+from ...loopnest.affine import affine
 from ...loopnest.fold import reads
 from ...loopnest.ir import (
     Assign,
@@ -34,6 +34,7 @@ from .normal import exposed
 from .relaxation import relaxation
 from .scan import only_axis, scan_stores
 from .scatter import scatter_stores
+from .sizes import Ends, rows_fit, size_of, trips, within
 from .triangles import is_triangle
 
 CALL = 1.0e-6
@@ -284,51 +285,8 @@ def scalars_read_after(root: For, live_out: frozenset[str]) -> Iterator[tuple[in
 
 
 # ---------------------------------------------------------------------- cost
-Ends = Mapping[str, tuple[float, float]]
-"""The least and greatest index of the loops around."""
-
-
-def trips(loop: For, nest: Nest, around: Ends) -> float:
-    """Observed number of iterations, the longest row of a triangle; unknown loops count 100."""
-    start, stop = affine(loop.start), affine(loop.stop)
-    if start is None or stop is None:
-        return 100.0
-    length = greatest(stop - start, nest, around)
-    return 100.0 if length is None else max(0.0, length / loop.step)
-
-
-def _within(loop: For, nest: Nest, around: Ends) -> Ends:
-    start, stop = affine(loop.start), affine(loop.stop)
-    if start is None or stop is None:
-        return around
-    low, high = (start, stop - 1) if loop.step > 0 else (stop + 1, start)
-    least, most = greatest(-low, nest, around), greatest(high, nest, around)
-    if least is None or most is None:
-        return around
-    return {**around, loop.index: (-least, most)}
-
-
-def greatest(form: Affine, nest: Nest, around: Ends) -> float | None:
-    """The largest value that a form had at the observed entries; None if that is not known."""
-    total = float(form.const)
-    for symbol, factor in form.pairs:
-        pair = extent_of(symbol)
-        size: float | int | None = None
-        if pair is not None and pair[0] in nest.arrays:
-            size = nest.arrays[pair[0]].shape[pair[1]]
-        elif symbol in nest.scalars:
-            interval = nest.scalars[symbol].interval
-            size = interval.high if factor > 0 else interval.low
-        elif symbol in around:
-            size = around[symbol][factor > 0]
-        if size is None:
-            return None
-        total += factor * size
-    return total
-
-
 def _cost(root: For, nest: Nest, axes: frozenset[int]) -> float:
-    largest = max((_size(nest, array) for array in nest.arrays), default=0.0)
+    largest = max((size_of(nest, array) for array in nest.arrays), default=0.0)
 
     along = frozenset(loop.index for loop in all_loops(root) if id(loop) in axes)
 
@@ -339,6 +297,7 @@ def _cost(root: For, nest: Nest, axes: frozenset[int]) -> float:
         inside: bool,
         around: Ends,
         innermost: bool = False,
+        alone: For | None = None,
     ) -> float:
         seconds = 0.0
         if inside and total / kept > max(MOST, 4 * largest):
@@ -348,16 +307,18 @@ def _cost(root: For, nest: Nest, axes: frozenset[int]) -> float:
                 case For(body=inner):
                     count = max(1.0, trips(statement, nest, around))
                     axis = id(statement) in axes
+                    at_once = not axis and alone is not None and rows_fit(statement, alone, nest)
                     if axis and (reads(statement.start) | reads(statement.stop)) & along:
                         # rows of different lengths: a mask, and a store under it
                         seconds += MASK * (kept * CALL + total * count * ELEMENT)
                     seconds += visit(
                         inner,
-                        kept * (1.0 if axis else count),
+                        kept * (1.0 if axis or at_once else count),
                         total * count,
                         inside or axis,
-                        _within(statement, nest, around),
+                        within(statement, nest, around),
                         axis,
+                        statement if axis and not inside else None,
                     )
                 case If(then=then, orelse=orelse):
                     seconds += _one(statement, kept, total, inside, along)
@@ -386,13 +347,12 @@ def _accumulates(statement: Stmt) -> bool:
 def _sums(statement: Stmt, nest: Nest, around: Ends, kept: float, total: float) -> float:
     """Seconds of the sums in a statement: products of arrays, each a few calls."""
     seconds = 0.0
-    for expr in expressions(statement):
-        for part in walk(expr):
-            if isinstance(part, Sum):
-                terms = 1.0
-                for loop in part.loops:
-                    terms *= max(1.0, trips(loop, nest, around))
-                seconds += kept * PRODUCT_CALL + total * terms * TERM
+    for part in (part for expr in expressions(statement) for part in walk(expr)):
+        if isinstance(part, Sum):
+            terms = 1.0
+            for loop in part.loops:
+                terms *= max(1.0, trips(loop, nest, around))
+            seconds += kept * PRODUCT_CALL + total * terms * TERM
     return seconds
 
 
@@ -440,11 +400,3 @@ def _subscripts(statement: Stmt, parts: list[Expr]) -> Iterator[tuple[Expr, ...]
 def _is_column(index: tuple[Expr, ...], along: frozenset[str]) -> bool:
     """Whether the array axes run across the rows: ``a[:, j]`` with a loop over ``j``."""
     return not reads(index[-1]) & along and any(reads(part) & along for part in index[:-1])
-
-
-def _size(nest: Nest, array: str) -> float:
-    info = nest.arrays[array]
-    size = 1.0
-    for extent in info.shape:
-        size *= 100 if extent is None else extent
-    return size

@@ -16,6 +16,7 @@ from ...loopnest.ir import (
     Interval,
     Kind,
     Load,
+    Nest,
     Select,
     Store,
     Sum,
@@ -46,6 +47,8 @@ SIZES = (LARGEST, 2**30, 2**20)
 """Bounds of extents tried in turn; those below `LARGEST` are tested at run time."""
 MOST_INT = 2**62 - 1
 """Integers of the array code stay below: one sum of two still fits into 64 bits."""
+ROOM = 2**31
+"""Up to it a scalar may grow, where the text allows: the next run's number of bins is another."""
 EXACT = 2**53
 """Up to it every integer is a double."""
 _Test = tuple[Expr, str, float | int]
@@ -177,8 +180,11 @@ class Ranges:
                 if low is None or scalar.interval.low == 0
                 else self._positive(name)
             )
-        self.used[name] = (_down(int(low)), _up(int(high)))
-        return Interval(*self.used[name])
+        ends = _down(int(low)), _up(int(high))
+        if self.session.roomy:
+            ends = min(ends[0], -ROOM if ends[0] < 0 else 0), max(ends[1], ROOM)
+        self.used[name] = ends
+        return Interval(*ends)
 
     def _run(self, low: Affine, high: Affine) -> Interval:
         """Values of a loop index. With one end known the trips bound the other.
@@ -252,12 +258,14 @@ class Ranges:
         return Interval(*self.used[array])
 
     def _bound(self, array: str) -> int | None:
-        """Of a table of Python's integers that grow step by step along waves."""
+        """Of a table of Python's integers that grow step by step, one array statement a step."""
         from .tables import table_bound
 
-        info = self.session.nest.arrays[array]
+        session = self.session
+        info = session.nest.arrays[array]
         whole = info.element.kind is Kind.INT and info.element.is_python
-        return table_bound(self.session, array) if whole and self.session.waves else None
+        in_steps = session.waves or session.facts.shifts
+        return table_bound(session, array) if whole and in_steps else None
 
     def _never_negative(self, array: str) -> bool:
         """An array of floats that starts at zero or above, and gets nothing below (or NaN).
@@ -373,6 +381,18 @@ def best(session: Session, context: Context, expr: Expr) -> Interval:
             ranges.commit()
             return found
     return ANY
+
+
+def has_room(nest: Nest) -> bool:
+    """Whether some scalar is taken to be larger than those seen where the text allows it."""
+    return any(
+        scalar.type.kind is Kind.INT
+        and scalar.literal is None
+        and not scalar.equals
+        and scalar.interval.high is not None
+        and _up(int(scalar.interval.high)) < ROOM
+        for scalar in nest.scalars.values()
+    )
 
 
 def fits(

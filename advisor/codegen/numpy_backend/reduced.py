@@ -23,6 +23,26 @@ from ...loopnest.ir import (
 from .normal import exposed
 
 
+def sums_of_rows(loop: For) -> frozenset[str]:
+    """Floats that a loop adds terms to, if it does nothing else; else none at all."""
+    assigned: dict[str, list[Assign]] = {}
+    for statement in statements(loop.body):
+        match statement:
+            case Assign(name=name) if type(statement) is Assign:
+                assigned.setdefault(name, []).append(statement)
+            case If(orelse=()):
+                pass
+            case _:
+                return frozenset()
+    sums = exposed(loop.body) & assigned.keys()
+    for name in sums:
+        (first, *others) = assigned[name]
+        plain = first.value.type.kind is Kind.FLOAT and first.value.type.dtype in (None, "float64")
+        if others or not plain or term(first.value, name) is None or _reads(loop, name) != 1:
+            return frozenset()
+    return sums
+
+
 def find(block: For, axes: frozenset[int], needed: frozenset[str]) -> dict[str, str]:
     """Scalars that are reduced by the block: name -> ``sum``, ``extreme``, ``flag``.
 

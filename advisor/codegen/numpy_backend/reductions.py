@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from ...loopnest.affine import affine
 from ...loopnest.ir import (
@@ -21,7 +22,7 @@ from .normal import NotVectorisable
 from .ranges import EXACT, LARGEST, MOST_INT, SIZES, Ranges, fits
 from .reduced import extreme_parts, index_parts, term
 from .session import Context, Env, Session
-from .values import ATOM, Value, cast, dtype_text, natural_dtype
+from .values import ATOM, BITAND, Value, cast, dtype_text, natural_dtype
 
 
 def reduce_assign(
@@ -247,19 +248,43 @@ def _extreme(
     ``name``: the scalar with the extreme so far, or the element that is it.
     """
     line = element.line
-    if context.mask is not None or any(loop.step < 0 for loop in session.block_loops):
+    mask = _mask(session, context)
+    chosen = mask is not None and element.type.kind is Kind.FLOAT and others == []
+    if any(loop.step < 0 for loop in session.block_loops) or (mask is not None and not chosen):
         raise NotVectorisable("an extreme under a condition or from the end", line)
+    if mask is not None and mask.axes != frozenset(context.axes):
+        raise NotVectorisable("an extreme under a condition that does not change", line)
     _one_flavour(session, element)
     value = cast(_full(session, element, context), natural_dtype(element.type), session.np)
     text = value.text
     if value.level != ATOM or value.fresh or not text.isidentifier():
         text = session.fresh("values")
         session.line(f"{text} = {value.text}")
+    arguments = (session, name, op, value, text)
+    if mask is not None:
+        write = partial(_chosen_extreme, *arguments, mask)
+    else:
+        write = partial(_extreme_of, *arguments, others, context)
     if _has_terms(session, context):
-        _extreme_of(session, name, op, value, text, others, context)
+        write()
         return
     with session.indented(f"if {text}.size:"):
-        _extreme_of(session, name, op, value, text, others, context)
+        write()
+
+
+def _chosen_extreme(
+    session: Session, name: str, op: str, value: Value, text: str, mask: Value
+) -> None:
+    """The extreme of the elements under a mask; the old one where none is, or beyond it."""
+    np, function = session.np, "min" if op == "<" else "max"
+    worst = f"{np}.inf" if op == "<" else f"-{np}.inf"
+    # A comparison with NaN is false, so the loop passes over it.
+    kept = f"{mask.at(BITAND)} & ({text} == {text})"
+    found = session.fresh("extreme")
+    session.line(f"{found} = {np}.where({kept}, {text}, {worst}).{function}()")
+    item = f"{found}.item()" if value.type.is_python else found
+    with session.indented(f"if {found} {op} {name}:"):
+        session.line(f"{name} = {item}")
 
 
 def _has_terms(session: Session, context: Context) -> bool:

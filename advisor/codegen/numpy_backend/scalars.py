@@ -21,6 +21,7 @@ from ...loopnest.ir import (
 )
 from .buffers import kept_array
 from .expressions import evaluate, wanted_dtype
+from .extremes import extreme_of
 from .intervals import union
 from .legality import index_range
 from .normal import NotVectorisable
@@ -51,6 +52,7 @@ def carry(session: Session, name: str, loop: For, context: Context, env: Env) ->
     initial = env[name].expr
     shape = shape_text(session, context)
     buffer = new_buffer(session, name, context, dtype, frozenset(context.axes))
+    session.starts[name] = initial
     if any(isinstance(p, BufferRef) and p.buffer.name == buffer.name for p in walk(initial)):
         buffer = replace(buffer, name=session.fresh(name))
     np, kind = session.np, dtype_text(session.np, dtype)
@@ -337,6 +339,15 @@ def _update(session: Session, name: str, value: Expr, context: Context, env: Env
     result = evaluate(session, value, context)
     if buffer.dtype != result.dtype and result.dtype is not None and result.is_array:
         result = cast(result, buffer.dtype, session.np)
+    found = extreme_of(session, name, buffer, value)
+    if found is not None and target.is_array and not session.silent:
+        function, other = found
+        operand = evaluate(session, other, context)
+        if operand.dtype == buffer.dtype == target.dtype:
+            text = f"{session.np}.{function}({target.text}, {operand.text}, out={target.text})"
+            session.line(text)
+            _note_union(session, buffer, known, value, context)
+            return
     session.line(f"{slot} = {result.text}")
     _note_union(session, buffer, known, value, context)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...loopnest.affine import affine
+from ...loopnest.affine import affine, extent_symbol, variable
 from ...loopnest.ir import (
     PY_INT,
     Assign,
@@ -26,13 +26,17 @@ from ...loopnest.ir import (
 from . import indexing
 from .effects import inside
 from .expressions import evaluate, truth
+from .flat import as_it_is
+from .implied import implied_inside, known_under
+from .known import extent_text
 from .legality import accesses
 from .normal import NotVectorisable
 from .ranges import Ranges, fits
 from .reductions import sum_fits
 from .scalars import closed
 from .session import Context, Env, Session
-from .values import ATOM, Value, natural_dtype
+from .trapped import STOP, can_stop
+from .values import ATOM, COMPARISON, Value, natural_dtype
 
 _UFUNCS = {"+": "add", "-": "subtract"}
 _DTYPES = ("int64", "float64", "float32")
@@ -94,7 +98,12 @@ def scatter_add(session: Session, statement: Store, context: Context, env: Env) 
     index = tuple(closed(e, env) for e in statement.index)
     if context.spans != context.full:
         raise NotVectorisable("a computed subscript under a condition", statement.line)
-    places = [_place(session, statement, dim, index, context) for dim in range(len(index))]
+    places: list[Value] = []
+    unsure: list[int] = []
+    for dim in range(len(index)):
+        place, sure = _place(session, statement, dim, index, context)
+        places.append(place)
+        unsure += [] if sure else [dim]
     value = evaluate(session, term, context)
     _check_integers(session, statement, term, context)
     axes = frozenset(context.axes)
@@ -105,22 +114,29 @@ def scatter_add(session: Session, statement: Store, context: Context, env: Env) 
         places, value = _chosen(session, places, value, mask, statement.line)
     elif mask is not None:
         raise NotVectorisable("a sum under a condition that does not change", statement.line)
+    for dim in unsure:
+        _stop_outside(session, places[dim], statement.array, dim)
     name = session.array_names.get(statement.array, statement.array)
     session.changed.add(statement.array)
     session.line(
         _counted(session, statement, op, term, index, places, context, name)
         or _added_at(session, op, places, value, name)
     )
+    if session.level == 0 and as_it_is(session.nest.arrays[statement.array]).container == "ndarray":
+        session.final.add(len(session.lines) - 1)
 
 
 def _place(
     session: Session, statement: Store, dim: int, index: tuple[Expr, ...], context: Context
-) -> Value:
-    """One subscript as an array of places that are inside."""
+) -> tuple[Value, bool]:
+    """One subscript as an array of places, and whether all of them are inside.
+
+    Where they are not, the text asks when it has them. Raises NotVectorisable.
+    """
     expr = index[dim]
     element = session.nest.arrays[statement.array].element
     target = Load(element, statement.line, statement.array, index)
-    form, axes = affine(expr), indexing.axes_of(expr, context)
+    form, axes, sure = affine(expr), indexing.axes_of(expr, context), True
     if form is not None and len(axes) == 1 and all(form.coefficient(a) for a in axes):
         (axis,) = axes
         span = context.span(axis)
@@ -128,32 +144,55 @@ def _place(
             session, form, axis, span, statement.array, dim, statement.line
         )  # its guards
     else:
-        _check_inside(session, target, dim, context)
-    value = evaluate(session, expr, context)
+        sure = _is_inside(session, target, dim, context)
+    with known_under(session, context):
+        value = evaluate(session, expr, context)
     if value.dtype in ("bool", "uint64") or value.type.kind is not Kind.INT:
         raise NotVectorisable(f"{statement.array} is indexed by {value.dtype}", statement.line)
-    return value
+    return value, sure
 
 
-def _check_inside(session: Session, target: Load, dim: int, context: Context) -> None:
-    """The places that are added to are inside, be it under the condition alone.
+def _is_inside(session: Session, target: Load, dim: int, context: Context) -> bool:
+    """Whether all places that are added to are shown to be inside; if not, the text must ask.
 
     ``if not low <= x[i] < high: continue`` stands there so that the others are. Raises
-    NotVectorisable.
+    NotVectorisable where the text cannot ask either.
     """
-    index = target.index[dim]
-    if context.mask is not None:
-        zero = Const(PY_INT, index.line, 0)
-        chosen = Select(index.type, index.line, context.mask, index, zero)
-        places = (*target.index[:dim], chosen, *target.index[dim + 1 :])
-        try:
-            inside(
-                session, replace(target, index=places), dim, replace(context, mask=None), evaluate
-            )
-            return
-        except NotVectorisable:
-            pass  # the condition cannot be asked before the loop
-    inside(session, target, dim, context, evaluate)
+    size = session.facts.canonical(variable(extent_symbol(target.array, dim)))
+    if implied_inside(session, target.index[dim], size, context.mask):
+        return True
+    if context.mask is not None and can_stop(session):
+        return False  # shorter than asking under which condition, and where, before the loop
+    try:
+        _ask_ahead(session, target, dim, context)
+    except NotVectorisable:
+        if not can_stop(session):
+            raise
+        return False
+    return True
+
+
+def _ask_ahead(session: Session, target: Load, dim: int, context: Context) -> None:
+    """Places are tested before the loop, be it under the condition. Raises NotVectorisable."""
+    index, everywhere = target.index[dim], replace(context, mask=None)
+    if context.mask is None:
+        inside(session, target, dim, context, evaluate)
+        return
+    zero = Const(PY_INT, index.line, 0)
+    chosen = Select(index.type, index.line, context.mask, index, zero)
+    places = (*target.index[:dim], chosen, *target.index[dim + 1 :])
+    try:
+        inside(session, replace(target, index=places), dim, everywhere, evaluate)
+    except NotVectorisable:  # the condition cannot be asked before the loop
+        inside(session, target, dim, context, evaluate)
+
+
+def _stop_outside(session: Session, places: Value, array: str, dim: int) -> None:
+    """Leave the array code if some place is beyond the ends; a selection of none has none."""
+    extent = extent_text(session.nest, array, dim)
+    place = places.at(COMPARISON + 1)
+    session.line(f"if {session.np}.any(({place} < -{extent}) | ({place} >= {extent})):")
+    session.line(f"    {STOP}")
 
 
 def _check_integers(session: Session, statement: Store, term: Expr, context: Context) -> None:

@@ -123,6 +123,8 @@ class Session:
         default_factory=dict
     )
     """Arrays and scalars whose observed range the text relies on."""
+    roomy: bool = False
+    """Scalars may be as large as `ranges.ROOM`, however small those seen were."""
     sized: bool = False
     """Some range rests on `ranges.LARGEST`."""
     sizes_used: dict[str, int] = field(default_factory=dict)
@@ -134,6 +136,12 @@ class Session:
     narrow: dict[str, str] = field(default_factory=dict)
     """Integer arrays read from narrower copies: array -> dtype of the copy."""
     halos: dict[str, object] = field(default_factory=dict)
+    starts: dict[str, Expr] = field(default_factory=dict)
+    """What the scalars that a kept loop updates begin with."""
+    hidden: str = ""
+    """How new names of a module begin, which outlive the loop."""
+    exact_powers: bool = False
+    """Powers of floats are the C library's, see `inexact.need_exact_powers`."""
     last_digit: bool = False
     """Some library function may round the last digit differently on arrays."""
     domains: list[str] = field(default_factory=list)
@@ -144,6 +152,8 @@ class Session:
     """Flat arrays as rows, see `folded`, whose slices must show that they stay in their row."""
     helpers: list[str] = field(default_factory=list)
     """Functions that the array code calls, to be defined above."""
+    ordering: dict[bool, str] = field(default_factory=dict)
+    """Names of those that sort a few numbers, see `ordered`: for floats, and for integers."""
     tests: list[Expr] = field(default_factory=list)
     """The conditions under which the expression being written is evaluated."""
     stored: str = ""
@@ -154,6 +164,12 @@ class Session:
     """Arrays that the new text itself makes for the loop, see `model.Around`."""
     trapped: int = 0
     """How many expressions rely on the flags of the processor, see `trapped`."""
+    counting: tuple[Expr, ...] = ()
+    """Where the division or power being written counts; it must raise nowhere else."""
+    stops: bool = False
+    """Some line leaves the array code where the loop raises, see `trapped.can_stop`."""
+    final: set[int] = field(default_factory=set)
+    """Numbers of lines that store into arrays which no other line touches, see `scatter`."""
     hushed: bool = False
     """Some line ignores these flags."""
     raises: bool = False

@@ -36,6 +36,7 @@ from .legality import accesses
 from .normal import NotVectorisable, negate
 from .provenance import copied_from
 from .ranges import fits, type_range
+from .restructure import ONCE
 from .scalars import closed, materialise
 from .session import Binding, BufferRef, Context, Env, Session
 from .values import Value, natural_dtype, result_dtype
@@ -107,7 +108,7 @@ def _write(session: Session, item: Pending, context: Context, env: Env) -> None:
                 session.line(f"{session.np}.{pick}({slot}, {new.text}, out={slot})")
                 return
             if mask.is_array:
-                session.line(f"{session.np}.copyto({slot}, {new.text}, where={mask.text})")
+                session.line(_masked_copy(session, item.array, test, new, mask, slot))
                 if new.dtype not in (None, natural_dtype(info.element)):
                     raise NotVectorisable("a masked store converts its values", line)
                 if (
@@ -130,6 +131,22 @@ def _write(session: Session, item: Pending, context: Context, env: Env) -> None:
         updates = straight_into(session, item.value, target, result, context)
     for text in updates or [f"{slot} = {result.text}"]:
         session.line(text)
+
+
+def _masked_copy(
+    session: Session, array: str, test: Expr, new: Value, mask: Value, slot: str
+) -> str:
+    """``if flags[i - k]: flags[i] = True``: a mask of the same array is read while it is written.
+
+    NumPy makes a copy first for operations, but not for the mask of ``copyto``.
+    """
+    overlaps = isinstance(test, Load) and test.array in {
+        array, *session.nest.arrays[array].aliases
+    }  # fmt: skip
+    if overlaps and mask.dtype == "bool" and new.text == "True" and slot.endswith("]"):
+        return f"{slot} |= {mask.text}"
+    where = f"{mask.text}.copy()" if overlaps else mask.text
+    return f"{session.np}.copyto({slot}, {new.text}, where={where})"
 
 
 def _extreme(test: Expr, then: Expr, element: Load) -> str:
@@ -377,7 +394,7 @@ def _old_value(session: Session, item: Pending, element: Scalar) -> Expr:
     """What the element holds where the condition is false: the fill of a fresh array, if known."""
     info = session.nest.arrays[item.array]
     fill = None if info.allocation is None else info.allocation.fill
-    first_touch = not session.kept_around and _stored_once(session.root, item.array)
+    first_touch = not session.kept_around and _stored_once(session, session.root, item.array)
     copied = copied_from(session, info)
     if (
         copied is not None
@@ -390,17 +407,20 @@ def _old_value(session: Session, item: Pending, element: Scalar) -> Expr:
     return Load(element, item.value.line, item.array, item.index)
 
 
-def _stored_once(loop: For, array: str) -> bool:
+def _stored_once(session: Session, loop: For, array: str) -> bool:
     """All stores are at one place and in one statement: no second ``if`` sees those of the first.
 
-    ``if a[i] > 0: out[i] = 1``, then ``if b[i] > 0: out[i] = 2``: else the 1 must stay.
+    ``if a[i] > 0: out[i] = 1``, then ``if b[i] > 0: out[i] = 2``: else the 1 must stay. So it must
+    where a loop that stays one stores to the element again: ``if d < best: nearest[i] = c``.
     """
+    if loop.index != ONCE and id(loop) not in session.axes:
+        return False
     places = {s.index for s in statements((loop,)) if isinstance(s, Store) and s.array == array}
     writing = [s for s in loop.body if _writes(s, array)]
     if len(writing) != 1 or len(places) != 1:
         return False
     (only,) = writing
-    return _stored_once(only, array) if isinstance(only, For) else True
+    return _stored_once(session, only, array) if isinstance(only, For) else True
 
 
 def _writes(statement: Stmt, array: str) -> bool:

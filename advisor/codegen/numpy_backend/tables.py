@@ -163,7 +163,7 @@ def _size(session: Session, expr: Expr) -> int:
         return abs(int(expr.value.real))
     ranges = Ranges(session, Context((), ()))
     found = ranges.interval(expr)
-    if found.low is None or found.high is None or max(-found.low, found.high) > 2**20:
+    if found.low is None or found.high is None or max(-found.low, found.high) > MOST_INT:
         raise _Unbounded
     ranges.commit()
     return int(max(-found.low, found.high))

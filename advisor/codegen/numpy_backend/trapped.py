@@ -8,12 +8,16 @@ as nothing that the program can see was changed by then, the original loop raise
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from ...loopnest.ir import Assign, Expr, Kind, Load, Store, expressions, statements, walk
+from ...loopnest.ir import Assign, Expr, For, Kind, Load, Store, expressions, statements, walk
 from .flat import as_it_is
 from .normal import NotVectorisable
 from .session import BufferRef, Context, Session
+
+STOP = "raise IndexError"
+"""Leaves the array code: some place is in no array, and the loop raises when it comes there."""
 
 
 def trap(session: Session, context: Context, *, everywhere: bool = False) -> bool:
@@ -33,6 +37,25 @@ def trap(session: Session, context: Context, *, everywhere: bool = False) -> boo
     return True
 
 
+def trap_where_it_counts(session: Session, context: Context) -> bool:
+    """As `trap`, of a division or power whose text has one where the original leaves it out."""
+    conditions = [*session.tests, *([] if context.mask is None else [context.mask])]
+    if not conditions or session.in_bytes or not _can_start_again(session):
+        return False
+    session.domains += [t for t in _finite(session) if t not in session.domains]
+    session.trapped += 1
+    session.counting = tuple(conditions)
+    return True
+
+
+def can_stop(session: Session) -> bool:
+    """Whether the text may end at `STOP`, with the loop starting again; it is then made to."""
+    if session.in_bytes or not _can_start_again(session):
+        return False
+    session.stops = True
+    return True
+
+
 def _is_of_indices(test: Expr) -> bool:
     """Whether a condition looks at no element: ``i != j``."""
     for part in walk(test):
@@ -45,15 +68,18 @@ def _is_of_indices(test: Expr) -> bool:
 
 
 def _can_start_again(session: Session) -> bool:
-    """Nothing outlives an exception: lists are written back at the end, and arrays are new.
+    """Nothing outlives an exception: lists are written back at the end, and arrays are new, or
+    added to at the end.
 
     Variables from before the loop get their value back.
     """
     nest = session.nest
+    loops = [s for s in statements((session.root,)) if isinstance(s, For)]
+    flat = all(id(loop) in session.axes for loop in loops)  # `trapping` moves the stores behind
     for statement in statements((session.root,)):
         if isinstance(statement, Store) and statement.array not in session.made:
             info = as_it_is(nest.arrays[statement.array])
-            if info.container != "list":
+            if info.container != "list" and not (flat and id(statement) in session.scatters):
                 return False
         unset = nest.live_out - nest.scalars.keys()
         if isinstance(statement, Assign) and statement.name in unset:
@@ -92,19 +118,58 @@ def _finite(session: Session) -> Iterator[str]:
 
 def trapping(session: Session, lines: list[str], last: list[str]) -> list[str]:
     """The array code under the flags, and the lines that hand on what it computed."""
-    if session.hushed:
+    if session.hushed and session.trapped:
         raise NotVectorisable("some elements are computed that the loop leaves out")
     session.stored = session.fresh("stored")
+    caught = "(FloatingPointError, IndexError)" if session.stops else "FloatingPointError"
+    if not session.trapped:
+        caught = "IndexError"
     kept = _set_back(session)
+    first, final = _stores_apart(session, lines)
+    lines, last = first, [*final, *last]
+    if session.trapped:
+        flags = f'with {session.np}.errstate(over="raise", divide="raise", invalid="raise"):'
+        lines = [flags, *(f"    {line}" for line in lines)]
     return [
         *(f"{copy} = {name}" for name, copy in kept.items()),
         "try:",
-        f'    with {session.np}.errstate(over="raise", divide="raise", invalid="raise"):',
-        *(f"        {line}" for line in lines),
-        "except FloatingPointError:",
+        *(f"    {line}" for line in lines),
+        f"except {caught}:",
         "    # the loop raises there: it starts again",
         *([f"    {name} = {copy}" for name, copy in kept.items()] or ["    pass"]),
         "else:",
         *(f"    {line}" for line in last),
         f"    {session.stored} = True",
     ]
+
+
+def _stores_apart(session: Session, lines: list[str]) -> tuple[list[str], list[str]]:
+    """The lines without, and with, the stores that everybody sees: these come behind the rest.
+
+    Raises NotVectorisable where something that such a store reads is set again after it.
+    """
+    final = [line for n, line in enumerate(lines) if n in session.final]
+    for number in session.final:
+        read = {n.id for n in ast.walk(ast.parse(lines[number])) if isinstance(n, ast.Name)}
+        later = [line for n, line in enumerate(lines) if n > number and n not in session.final]
+        if read & _set_in(later):
+            raise NotVectorisable("an array is changed before what may raise was computed")
+    return [line for n, line in enumerate(lines) if n not in session.final], final
+
+
+def _set_in(lines: list[str]) -> set[str]:
+    """Names bound, and arrays written, by assignments, ``out=`` or calls that stand alone."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        places: list[ast.expr] = []
+        match node:
+            case ast.Name(ctx=ast.Store()):
+                places = [node]
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                places = [node.value]
+            case ast.keyword(arg="out"):
+                places = [node.value]
+            case ast.Expr(value=ast.Call(args=args)):
+                places = args
+        found |= {n.id for place in places for n in ast.walk(place) if isinstance(n, ast.Name)}
+    return found

@@ -34,10 +34,11 @@ from ...names import free_name
 from ..made_lists import dead_after
 from .flat import Turning
 from .legality import Access, accesses
-from .planning import STRIDED, trips
+from .planning import STRIDED
 from .provenance import proved_type
 from .restructure import Variant
 from .session import Session
+from .sizes import trips
 
 COPY = 3 * STRIDED
 """Seconds for one element of a turned copy, there and back."""

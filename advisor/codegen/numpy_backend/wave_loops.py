@@ -31,8 +31,9 @@ from ...names import free_name
 from .known import Facts
 from .legality import accesses
 from .normal import shifted, substituted
-from .planning import CALL, ELEMENT, STRIDED, seconds_of_loops, trips
+from .planning import CALL, ELEMENT, STRIDED, seconds_of_loops
 from .restructure import wrapped_once
+from .sizes import trips
 from .waves import Place, Sweep, Wave, Waves, is_fold
 
 ACCESS = 1.0e-7

@@ -13,7 +13,9 @@ from ..nb_values import Unsupported
 from ..numpy_backend import emit
 from .columns import without_records
 from .draft import Draft
+from .mixed import check_mixed, without_ints_among_floats
 from .nonempty import without_empty_extremes
+from .order_statistics import with_written_windows
 from .peeled import with_peeled_start
 from .restate import asking_sums, without_folds
 from .slices import without_slices
@@ -22,11 +24,13 @@ from .stored import Stored, with_stores
 from .windows import without_windows
 
 PASSES = (
+    with_written_windows,
     without_windows,
     without_folds,
     without_slices,
     without_records,
     without_empty_extremes,
+    without_ints_among_floats,
 )
 
 
@@ -48,6 +52,7 @@ def _restated(region: Region) -> Match | Refusal | None:
     nest = draft.restated().nest
     if isinstance(nest, Refusal):
         raise Unsupported(nest.reason, nest.line, nest.suggestion)
+    check_mixed(draft, nest)
     draft = asking_sums(draft, nest)
     alone = _only_the_loop(base, draft)
     first, around = _around(base if alone else draft, draft, stored)

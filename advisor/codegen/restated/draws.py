@@ -17,6 +17,7 @@ from ...names import import_edit
 from ..draws_array import Stream, python_module
 from ..draws_find import (
     GENERATOR,
+    LEGACY,
     PYTHON,
     Draw,
     Stop,
@@ -28,10 +29,12 @@ from ..draws_tests import generator_tests
 from ..nb_values import Unsupported
 from .draft import Draft
 from .generators import evaluated_first, operands, unconditional
-from .twister_find import draws_from_python
+from .twister_find import draws_of_twisters
 
 MOST = 2**24
 """Numbers that are drawn at once: they take 128 MB."""
+_COMPILED = (PYTHON, LEGACY)
+"""Generators whose own steps can be compiled, see `twister`."""
 _UNIFORM = {"random", "random_sample", "rand"}
 _CALLED = ("float", "len", "max", "range", "type")
 """What the new text calls: the names must mean Python's own functions."""
@@ -80,10 +83,10 @@ def without_draws(draft: Draft) -> Draft:
         _check_kind(draft, draws)
         places = list(_places(draft, draws))
         most = " + ".join(_times(draft, place) for place in places)
-        if draws[0].kind == PYTHON and len(draws) < draws_from_python(draft):
+        if draws[0].kind in _COMPILED and len(draws) < draws_of_twisters(draft):
             return draft
     except Unsupported:
-        if all(draw.kind == PYTHON for draw in draws):
+        if all(draw.kind in _COMPILED for draw in draws):
             return draft  # the generator itself can be compiled
         raise
     numpy, numpy_edit = import_edit(draft.source, "numpy", "np")

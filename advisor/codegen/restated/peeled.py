@@ -39,11 +39,14 @@ def with_peeled_start(draft: Draft) -> Draft:
     source = draft.source
     head = f"for {parts.index} in range({parts.start}, {parts.cut}):"
     lines = [head, *reindent(source, list(parts.first), 1).split("\n")]
-    rest = reindent(source, list(parts.rest), 0).split("\n")
+    if loop.body[1:]:
+        second = _without_lines(draft, loop.body[0])
+    else:
+        second = draft.instead(loop.body[0], reindent(source, list(parts.rest), 0).split("\n"))
     edits = [
         *draft.above(loop, lines),
         Edit(*source.span(loop.iter), f"range({parts.cut}, {parts.stop})"),
-        *draft.instead(loop.body[0], rest),
+        *second,
     ]
     draft = on_seen_types(draft).advanced(edits)
     for test in (f"{parts.start} <= {parts.cut}", f"{parts.cut} <= {parts.stop}"):
@@ -51,8 +54,16 @@ def with_peeled_start(draft: Draft) -> Draft:
     return draft
 
 
+def _without_lines(draft: Draft, node: ast.stmt) -> list[Edit]:
+    """The draft without the lines of a statement. Raises PatchError if it shares one."""
+    draft.indent(node)
+    assert node.end_lineno is not None
+    starts = draft.source.line_starts
+    return [Edit(starts[node.lineno - 1], starts[node.end_lineno], "")]
+
+
 def _parts(draft: Draft) -> _Parts | None:
-    loop = draft.loop
+    loop = _with_else(draft.loop)
     match loop:
         case ast.For(
             target=ast.Name(id=index),
@@ -80,6 +91,17 @@ def _parts(draft: Draft) -> _Parts | None:
     if isinstance(op, ast.Gt | ast.GtE):
         return _Parts(index, start, ast.unparse(stop), cut, other, then)
     return None
+
+
+def _with_else(loop: ast.For | ast.While) -> ast.For | ast.While:
+    """``if i < n: out.append(None); continue`` as ``if .. else`` with what follows."""
+    match loop:
+        case ast.For(body=[ast.If(body=[*then, ast.Continue()], orelse=[]) as first, *rest]) if (
+            then and rest
+        ):
+            chosen = ast.If(test=first.test, body=then, orelse=rest)
+            return ast.For(target=loop.target, iter=loop.iter, body=[chosen], orelse=loop.orelse)
+    return loop
 
 
 def _is_fixed(draft: Draft, node: ast.expr) -> bool:
@@ -118,6 +140,9 @@ def _is_handled(draft: Draft, name: str) -> bool:
 
 
 def _leaves(loop: ast.For) -> bool:
-    """Whether anything but its end ends an iteration, or other scopes see the index."""
+    """Whether anything but its end ends an iteration, or other scopes see the index.
+
+    The ``continue`` that stands for an ``else`` is gone by now.
+    """
     odd = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda)
     return any(isinstance(node, odd) for node in own_nodes(loop))

@@ -17,6 +17,7 @@ from .appends import with_split_appends
 from .calls import without_calls
 from .columns import without_records
 from .conditions import without_called_conditions
+from .dict_tables import without_dicts
 from .draft import Draft
 from .draws import without_draws
 from .ends import with_ends
@@ -35,6 +36,7 @@ from .slices import is_slice, with_named_slices, without_slices
 from .sorts import with_sorts
 from .starts import with_fitting_starts, with_starts
 from .swaps import without_swaps
+from .tabled import with_tables
 from .twister import with_twister
 from .unpacked import with_unpacked_rows
 from .vectors import with_components
@@ -56,6 +58,7 @@ def without_folds(draft: Draft) -> Draft:
 
 
 PASSES = (
+    without_dicts,
     without_draws,
     without_prints,
     without_filled,
@@ -89,7 +92,7 @@ def emit_restated(region: Region) -> Match | Refusal | None:
 def _restated(region: Region) -> Match | None:
     """The first form that can be compiled. Raises Unsupported with what is wrong with the first."""
     if not isinstance(region.nest, Refusal):
-        return _passed(region, Draft.of(region))
+        return _passed(region, Draft.of(region)) or _sorting(region)
     try:
         found = _passed(region, Draft.of(region))
     except Unsupported as error:
@@ -158,6 +161,8 @@ def _compiled(draft: Draft) -> Match:
     nest = draft.restated().nest
     if isinstance(nest, Refusal):
         raise Unsupported(nest.reason, None, nest.suggestion)
+    if (tabled := with_tables(draft, nest)) is not draft:
+        return _compiled(tabled)
     check_mixed(draft, nest)
     loop = ast.unparse(draft.loop)
     draft = with_ends(with_starts(draft, nest), nest)

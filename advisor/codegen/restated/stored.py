@@ -220,6 +220,13 @@ def _counter(draft: Draft) -> _Counter | None:
             low = linear(args[0]) if len(args) > 1 else {}
             count = spelled(added(linear(args[-1]), low, -1))
             return _Counter(spelled(added({name: 1}, low, -1)), f"max({count}, 0)")
+        case ast.Name(id=name), ast.Call(
+            func=ast.Name(id="range"), args=[start, stop, step], keywords=[]
+        ) if stores.count(name) == 1 and _is_sum(start) and _is_sum(stop):
+            if linear(step) != {"": -1} or (_names(start) | _names(stop)) & set(stores):
+                return None
+            count = spelled(added(linear(start), linear(stop), -1))
+            return _Counter(spelled(added(linear(start), {name: 1}, -1)), f"max({count}, 0)")
         case ast.Tuple(elts=[ast.Name(id=name), _]), ast.Call(
             func=ast.Name(id="enumerate"), args=[ast.Name(id=over)], keywords=[]
         ) if stores.count(name) == 1 and over not in stores:
@@ -255,6 +262,8 @@ def _is_sum(node: ast.expr) -> bool:
         case ast.Name():
             return True
         case ast.Constant(value=value):
+            return type(value) is int
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
             return type(value) is int
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
             return _is_sum(left) and _is_sum(right)

@@ -1,4 +1,4 @@
-"""Loops that draw from Python's generators, with the generator's own steps compiled along.
+"""Loops that draw from a Mersenne Twister, with the generator's own steps compiled along.
 
 ``random.gauss(0, 1)`` becomes a function of the generator's words, functions of the user's that
 draw are given the words, and behind the loop the generator is put where the loop left it.
@@ -15,14 +15,16 @@ from ...model import Basis, Condition, Edit, ValueInfo
 from ...names import import_edit
 from ...observe.values import describe
 from ..draws_array import python_module
+from ..draws_find import LEGACY, PYTHON
 from ..nb_text import functions_block, top_level_statement
 from ..nb_values import Unsupported
 from .conditions import as_flag, below_else
 from .draft import Draft
 from .generators import is_calm
 from .in_order import before, calls_in
+from .twister_families import State
 from .twister_find import Draw, Search
-from .twister_text import KINDS, TAU
+from .twister_text import TAU, Kind
 
 _MOST = 80
 """Draws and calls that are rewritten, at most."""
@@ -84,18 +86,21 @@ class _Writer:
     ) -> None:
         self.draft = draft
         self.first = first
+        self.family = first.family
         self.drawing = drawing
         kinds = dict.fromkeys(d.method.kind for d in draws)
-        self.kinds = [key for key in KINDS if key in kinds or _is_needed(key, kinds)]
-        self.pairs = any(KINDS[key].pairs for key in self.kinds)
+        known = first.family.kinds
+        self.kinds = {k: v for k, v in known.items() if k in kinds or _is_needed(k, kinds, known)}
+        self.pairs = any(kind.pairs for kind in self.kinds.values())
         self.new: list[str] = []
-        functions = {key: self._free(KINDS[key].wanted) for key in self.kinds}
+        functions = {key: self._free(kind.wanted) for key, kind in self.kinds.items()}
         functions |= {f.name: self._free(f"_{f.name.lstrip('_')}_drawn") for f in drawing}
         words, kept = self._free("words"), self._free("kept")
         self.tables = self._tables(draws)
         self.shared = tuple(dict.fromkeys(self._shared()))
         self.math, self.math_edit = import_edit(draft.source, "math")
-        if not any(d.method.math or "{math}" in KINDS[d.method.kind].text for d in draws):
+        uses = any("{math}" in kind.text for kind in self.kinds.values())
+        if not uses and not any(d.method.math for d in draws):
             self.math_edit = None
         self.names = Names(functions, words, kept, self.math)
 
@@ -111,7 +116,7 @@ class _Writer:
             items = table(draw.call.args[0]) if text else None
             if items is not None and text not in found:
                 value = ast.literal_eval(f"[{text[1:-1]}]")
-                found[text] = self._free("_choices"), describe(value)
+                found[text] = self._free("_choices"), describe(self.family.chosen_from(value))
         return found
 
     def _shared(self) -> Iterator[str]:
@@ -130,43 +135,59 @@ class _Writer:
         """The draft behind the change. Raises Unsupported."""
         self._check()
         numpy, numpy_edit = import_edit(self.draft.source, "numpy", "np")
-        random, random_edit = python_module(self.draft.source)
-        generator = self.first.generator or random
-        state = self._free("state")
+        package, edit = f"{numpy}.random", None
+        if self.first.kind == PYTHON:
+            package, edit = python_module(self.draft.source)
+        state = self._state(self.first.generator or package, numpy)
         self.draft = replace(self.draft, names=self.draft.names | frozenset(self.new))
-        self._insert_functions()
+        self._insert_functions(numpy)
         for _ in range(_MOST):
             if not self._step():
                 break
         else:
             raise Unsupported("too many draws in one loop", self.draft.loop.lineno)
         draft = self.draft
-        lines, values = self._above(generator, state, numpy)
-        draft = draft.advanced(draft.above(draft.loop, lines), values)
-        draft = draft.finally_(self._behind(generator, state))
-        if not self.first.module:
-            test = f"type({generator}) is {random}.Random"
+        values = {state.words: _array("int64", 625)}
+        if self.pairs:
+            values[state.kept] = _array("float64", 2)
+        draft = draft.advanced(draft.above(draft.loop, self.family.above(state)), values)
+        draft = draft.finally_(self.family.behind(state))
+        test = self.family.same_kind(state.generator, package, module=self.first.module)
+        if test:
             draft = draft.asking(test, Condition(test, Basis.OBSERVED, guarded=True, test=test))
-        for edit in filter(None, (numpy_edit, random_edit, self.math_edit)):
-            draft = draft.importing(edit)
-        return replace(draft, plain=self._plain(generator, random))
+        for one in filter(None, (numpy_edit, edit, self.math_edit)):
+            draft = draft.importing(one)
+        return replace(draft, plain={**draft.plain, **self._plain(state.generator, package)})
 
-    def _plain(self, generator: str, random: str) -> dict[str, str]:
+    def _state(self, generator: str, numpy: str) -> State:
+        """The names of the generator's state."""
+        wanted = ("state", "state_after", "second")
+        before, after, second = map(self._free, wanted)
+        return State(
+            generator, numpy, before, after, second, self.names.words, self.names.kept, self.pairs
+        )
+
+    def _plain(self, generator: str, package: str) -> dict[str, str]:
         """What Python runs where the loop is not compiled, by the name of the new function."""
         functions = self.names.functions
         if not self.first.module:
             # functions cannot see the generator: they work on its words in Python, too
             word = functions["word"]
-            bodies = {functions[key]: KINDS[key].unlimited(random, word) for key in self.kinds}
+            known = self.kinds.items()
+            bodies = {functions[key]: kind.unlimited(package, word) for key, kind in known}
             return {name: body for name, body in bodies.items() if body}
-        plain = {functions[key]: f"return {generator}.{KINDS[key].plain}" for key in self.kinds}
+        plain = {functions[k]: f"return {generator}.{v.plain}" for k, v in self.kinds.items()}
         for function in self.drawing:
             given = ", ".join(a.arg for a in function.args.args)
             plain[functions[function.name]] = f"return {function.name}({given})"
         return plain
 
     def _check(self) -> None:
-        """Functions that draw can be copied. Raises Unsupported."""
+        """Functions that draw can be copied, and run in Python as well. Raises Unsupported."""
+        own = self.first.kind == LEGACY and not self.first.module
+        if own and any("1 // 0" in kind.text for kind in self.kinds.values()):
+            text = f"{self.first.generator} draws more than plain numbers from 0 to 1"
+            raise Unsupported(text, self.first.call.lineno)
         for function in self.drawing:
             args, line = function.args, function.lineno
             odd = args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs
@@ -178,18 +199,21 @@ class _Writer:
                 raise Unsupported(f"{function.name}() does more than can be compiled", line)
 
     # ------------------------------------------------------------- functions
-    def _insert_functions(self) -> None:
+    def _insert_functions(self, numpy: str) -> None:
         """The generator's steps, and copies of the user's functions that draw, above the loop."""
         draft, names = self.draft, self.names
         known = {**names.functions, "math": names.math, "tau": TAU}
         parts = []
-        for key in self.kinds:
-            text = KINDS[key].text
+        for kind in self.kinds.values():
+            text = kind.text
             for name, value in known.items():
                 text = text.replace(f"{{{name}!r}}", repr(value)).replace(f"{{{name}}}", str(value))
             parts.append(text)
         parts += [self._copy(function) for function in self.drawing]
-        constants = [f"{name} = [{text[1:-1]}]\n" for text, (name, _) in self.tables.items()]
+        constants = [
+            f"{name} = {self.family.choices(text[1:-1], numpy)}\n"
+            for text, (name, _) in self.tables.items()
+        ]
         if constants:
             parts.insert(0, "".join(constants))
         top = top_level_statement(draft.source, draft.loop)
@@ -290,7 +314,7 @@ class _Writer:
         """The draw in a line above the statement, and what the statement evaluates before it."""
         draft, source = self.draft, self.draft.source
         if isinstance(what, Draw) and what.name == "shuffle":
-            return self._shuffled(statement, call)
+            return self._shuffled(statement, what)
         lines, edits = [], []
         for node in (*named, *_uncalm(call, what)):
             name = self._free("value")
@@ -340,25 +364,26 @@ class _Writer:
             self.draft = self.draft.asking(test, condition)
         return ", ".join(f"{made}[{place}]" for place in range(len(elts)))
 
-    def _shuffled(self, statement: ast.stmt, call: ast.Call) -> list[Edit]:
+    def _shuffled(self, statement: ast.stmt, draw: Draw) -> list[Edit]:
         """``random.shuffle(xs)`` as the exchanges that it makes."""
+        call = draw.call
         match statement, call.args:
             case ast.Expr(value=value), [ast.Name(id=name)] if value is call:
                 pass
             case _:
                 raise Unsupported("shuffle() of other than a variable", call.lineno)
         k, other = self._free("k"), self._free("other")
-        below = self.names.functions["below"]
+        place = self._drawn(draw, [f"{k} + 1"])[0]
         lines = [
             f"for {k} in range(len({name}) - 1, 0, -1):",
-            f"    {other} = {below}({self.names.words}, {k} + 1)",
+            f"    {other} = {place}",
             f"    {name}[{k}], {name}[{other}] = {name}[{other}], {name}[{k}]",
         ]
         return self.draft.instead(statement, lines)
 
     def _drawn(self, draw: Draw, args: Sequence[str]) -> tuple[str, str]:
         """The call that draws, and the method's answer with ``{}`` for the number."""
-        kind = KINDS[draw.method.kind]
+        kind = self.kinds[draw.method.kind]
         given = ", ".join((self.names.state(kind.pairs), *draw.method.given(args)))
         made = draw.method.made("{}", args)
         return (
@@ -376,41 +401,9 @@ class _Writer:
         name = self.names.functions[dotted(call.func) or ""]
         return f"{name}({', '.join((self.names.state(self.pairs), *self.shared, *given))})"
 
-    # ----------------------------------------------------------------- state
-    def _above(
-        self, generator: str, state: str, numpy: str
-    ) -> tuple[list[str], dict[str, ValueInfo]]:
-        """The lines that take the generator's state, and what they make."""
-        words, kept = self.names.words, self.names.kept
-        lines = [
-            f"{state} = {generator}.getstate()",
-            f"{words} = {numpy}.array({state}[1], dtype={numpy}.int64)",
-        ]
-        values = {words: _array("int64", 625)}
-        if self.pairs:
-            lines.append(f"{kept} = {numpy}.array([{state}[2] or 0.0, {state}[2] is not None])")
-            values[kept] = _array("float64", 2)
-        return lines, values
 
-    def _behind(self, generator: str, state: str) -> list[str]:
-        """The lines that give the generator the state that the loop left."""
-        words, kept = self.names.words, self.names.kept
-        second = f"{state}[2]"
-        lines = []
-        if self.pairs:
-            second = self._free("second")
-            lines.append(f"{second} = {kept}[0].item() if {kept}[1] else None")
-        after = self._free("state_after")
-        return [
-            *lines,
-            f"{after} = ({state}[0], (*{words}.tolist(),), {second})",
-            f"if {after} != {state}:  # else the loop ran in Python, with the generator itself",
-            f"    {generator}.setstate({after})",
-        ]
-
-
-def _is_needed(key: str, kinds: Mapping[str, None]) -> bool:
-    return any(key in KINDS[kind].needs for kind in kinds)
+def _is_needed(key: str, kinds: Mapping[str, None], known: Mapping[str, Kind]) -> bool:
+    return any(key in known[kind].needs for kind in kinds)
 
 
 def _call_of(found: Draw | ast.Call) -> ast.Call:

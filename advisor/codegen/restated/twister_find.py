@@ -1,4 +1,4 @@
-"""Which calls of a loop, and of the functions that it calls, draw from Python's generators."""
+"""Which calls of a loop, and of the functions that it calls, draw from a Mersenne Twister."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 from ...loopnest.scope import dotted, local_names, module_of, own_nodes
 from .. import ast_tools as tools
-from ..draws_find import PYTHON, Known
+from ..draws_find import LEGACY, PYTHON, Known
 from ..nb_values import Unsupported
 from .draft import Draft
-from .twister_text import BELOW, METHODS, Method
+from .twister_families import Family, family_of
+from .twister_text import Method
 
 
-def draws_from_python(draft: Draft) -> int:
+def draws_of_twisters(draft: Draft) -> int:
     """Draws of the loop, and calls of functions that draw. Raises Unsupported."""
     return len(list(Search(draft).found(draft.loop, frozenset())))
 
@@ -25,9 +26,15 @@ class Draw:
 
     call: ast.Call
     generator: str
+    kind: str
     module: bool
     name: str
     method: Method
+
+    @property
+    def family(self) -> Family:
+        """The package's generators."""
+        return family_of(self.kind)
 
 
 class Search:
@@ -103,21 +110,22 @@ class Search:
         found = self._asked(call, own)
         if found is None:
             return None
-        generator, _, module, name = found
-        method = METHODS.get(name)
-        if name == "randrange" and len(call.args) == 1:
-            method = BELOW
+        generator, kind, module, name = found
+        family = family_of(kind)
+        method = family.method(name, call, self.draft.values)
         odd = call.keywords or any(isinstance(a, ast.Starred) for a in call.args)
         if method is None or odd or not method.least <= len(call.args) <= method.most:
             raise Unsupported(f"{ast.unparse(call.func)}() has no compiled form", call.lineno)
-        return Draw(call, generator, module, name, method)
+        return Draw(call, generator, kind, module, name, method)
 
     def _asked(self, call: ast.Call, own: frozenset[str]) -> tuple[str, str, bool, str] | None:
-        """The generator of Python's whose method a call is, and which method."""
+        """The generator whose method a call is, and which method."""
         if (dotted(call.func) or "").partition(".")[0] in own:
             return None
         found = Known(self.region).method(call.func) or self._of_module(call.func)
-        return found if found and found[1] == PYTHON and found[3] != "Random" else None
+        if found is None or found[1] not in (PYTHON, LEGACY) or found[3] in _MADE:
+            return None
+        return found
 
     def _of_module(self, func: ast.expr) -> tuple[str, str, bool, str] | None:
         """``random.random`` of a function whose module was not looked at in the run."""
@@ -125,10 +133,26 @@ class Search:
             case ast.Attribute(value=ast.Name(id=name), attr=method):
                 source = self.draft.source
                 if tools.module_alias(source, "random") == name:
-                    patched = {method, f"{name}.{method}", "*"} & set(source.rebound)
-                    once = tools.bound_names(source).get(name) == 1
-                    return (name, PYTHON, True, method) if once and not patched else None
+                    return self._of_text(name, name, PYTHON, method)
+            case ast.Attribute(
+                value=ast.Attribute(value=ast.Name(id=name), attr="random"), attr=method
+            ):
+                if tools.module_alias(self.draft.source, "numpy") == name:
+                    return self._of_text(name, f"{name}.random", LEGACY, method)
         return None
+
+    def _of_text(
+        self, name: str, owner: str, kind: str, method: str
+    ) -> tuple[str, str, bool, str] | None:
+        """The same, unless something else is ever bound to the name or the method."""
+        source = self.draft.source
+        patched = {method, f"{owner}.{method}", "*"} & set(source.rebound)
+        once = tools.bound_names(source).get(name) == 1
+        return (owner, kind, True, method) if once and not patched else None
+
+
+_MADE = frozenset(("Random", "RandomState", "default_rng", "Generator", "SystemRandom"))
+"""Attributes of the modules that make a generator: they draw nothing."""
 
 
 def _called(call: ast.Call, names: frozenset[str] | set[str]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-_WORD = '''\
+WORD = '''\
 def {word}(words):
     """The next 32 bits of a Mersenne Twister: its words, and behind them the next one's place."""
     if words[624] == 624:
@@ -24,7 +24,7 @@ def {word}(words):
     bits ^= (bits << 15) & 0xEFC60000
     return bits ^ (bits >> 18)
 '''
-_FLOAT = '''\
+FLOAT = '''\
 def {float}(words):
     """random()"""
     high = {word}(words)
@@ -112,8 +112,8 @@ class Kind:
 KINDS = {
     kind.key: kind
     for kind in (
-        Kind("word", "_next_word", _WORD, (), "getrandbits(32)"),
-        Kind("float", "_random_number", _FLOAT, ("word",), "random()"),
+        Kind("word", "_next_word", WORD, (), "getrandbits(32)"),
+        Kind("float", "_random_number", FLOAT, ("word",), "random()"),
         Kind("gauss", "_random_gauss", _GAUSS, ("float", "word"), "gauss(0.0, 1.0)", pairs=True),
         Kind("normal", "_random_normal", _NORMAL, ("float", "word"), "normalvariate(0.0, 1.0)"),
         Kind(
@@ -195,7 +195,7 @@ METHODS = {
     "choice": Method(
         "place", 1, 1, given=lambda a: (f"len({a[0]})",), made=lambda n, a: f"{a[0]}[{n}]"
     ),
-    "shuffle": Method("below", 1, 1),
+    "shuffle": Method("below", 1, 1, given=tuple),
 }
 BELOW = Method("below", 1, 1, given=tuple)
 """``randrange(n)``, which raises with another message than ``randrange(0, n)``."""

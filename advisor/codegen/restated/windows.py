@@ -127,6 +127,32 @@ def _is_changed(draft: Draft, name: str) -> bool:
     return False
 
 
+# ----------------------------------------------------------------- what is known
+def known_at(draft: Draft, statement: ast.stmt) -> Known:
+    """What the heads of the loops around a statement say about expressions in it."""
+    names = [n for n in ast.walk(draft.loop) if isinstance(n, ast.Name)]
+    fixed = frozenset(n.id for n in names) - frozenset(_stored(draft))
+    natural = frozenset(n for n in fixed if _is_natural(draft.values.get(n)))
+    return Known(_loops_around(draft, statement), fixed, natural)
+
+
+def _stored(draft: Draft) -> list[str]:
+    names = [n for n in ast.walk(draft.loop) if isinstance(n, ast.Name)]
+    return [n.id for n in names if not isinstance(n.ctx, ast.Load)]
+
+
+def _loops_around(draft: Draft, statement: ast.AST) -> list[ast.For]:
+    stored = _stored(draft)
+    return [
+        n
+        for n in (draft.loop, *own_nodes(draft.loop))
+        if isinstance(n, ast.For)
+        and isinstance(n.target, ast.Name)
+        and stored.count(n.target.id) == 1
+        and any(inner is statement for s in n.body for inner in ast.walk(s))
+    ]
+
+
 # ----------------------------------------------------------------------- text
 @dataclass
 class _Writer:
@@ -139,13 +165,8 @@ class _Writer:
     tests: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        loop = self.draft.loop
-        names = [n for n in ast.walk(loop) if isinstance(n, ast.Name)]
-        self.stored = [n.id for n in names if not isinstance(n.ctx, ast.Load)]
-        fixed = frozenset(n.id for n in names) - frozenset(self.stored)
-        seen = self.draft.values
-        natural = frozenset(n for n in fixed if _is_natural(seen.get(n)))
-        self.known = Known(self._loops_around(self.window.statement), fixed, natural)
+        self.stored = _stored(self.draft)
+        self.known = known_at(self.draft, self.window.statement)
 
     def written(self) -> Draft:
         """The draft behind the change. Raises Unsupported."""
@@ -163,17 +184,6 @@ class _Writer:
         return Unsupported(
             f"`{ast.unparse(self.window.node)}`: {text}", self.window.statement.lineno
         )
-
-    def _loops_around(self, statement: ast.AST) -> list[ast.For]:
-        around = (self.draft.loop, *own_nodes(self.draft.loop))
-        return [
-            n
-            for n in around
-            if isinstance(n, ast.For)
-            and isinstance(n.target, ast.Name)
-            and self.stored.count(n.target.id) == 1
-            and any(inner is statement for s in n.body for inner in ast.walk(s))
-        ]
 
     def _inside(self) -> None:
         """Each slice holds something, and does not leave the array at either end."""
@@ -230,7 +240,7 @@ class _Writer:
     def _element(self, use: ast.Subscript) -> Edit:
         match use:
             case ast.Subscript(slice=ast.Tuple(elts=[row, column]), ctx=ast.Load()):
-                known = replace(self.known, loops=self._loops_around(use))
+                known = replace(self.known, loops=_loops_around(self.draft, use))
                 texts = []
                 for index, part in zip((row, column), self.window.slices, strict=True):
                     assert part.lower is not None and part.upper is not None

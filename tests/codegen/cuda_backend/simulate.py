@@ -12,6 +12,7 @@ import itertools
 import os
 import pickle
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -22,7 +23,7 @@ import numba.cuda.libdevice as libdevice
 import numpy as np
 from fake_graphs import install
 from harness import assert_same, run
-from numba.cuda.simulator.kernel import FakeCUDAKernel
+from numba.cuda.simulator.kernel import BlockManager, Dim3, FakeCUDAKernel
 
 
 def product(x, y):  # type: ignore[no-untyped-def]
@@ -47,7 +48,27 @@ def counted(self, *args):  # type: ignore[no-untyped-def]
         flags[-1][0] = 1
 
 
+def one_after_another(self, block, *args):  # type: ignore[no-untyped-def]
+    """A block of threads in this one: the simulator starts hundreds for each launch.
+
+    The last comes first, so that what rests on the loop's own order shows. A kernel with a barrier
+    would fail here: none of ours has any.
+    """
+    here = threading.current_thread()
+    here.blockIdx = Dim3(*block)
+    failed = None
+    for thread in reversed([*np.ndindex(*self._block_dim)]):
+        here.threadIdx = Dim3(*thread)
+        try:
+            self._f(*args)
+        except Exception as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
+
+
 FakeCUDAKernel.__call__ = counted
+BlockManager.run = one_after_another
 if sys.argv[1:] != ["none"]:
     install("".join(sys.argv[1:]))
 
