@@ -260,6 +260,7 @@ class Journey:
         if isinstance(measured.ended, Exited) and measured.ended != bare.end and bare.ok:
             # Tracing holds references: ndarray.resize() then fails, for one. Once without it.
             measured = look(functions=[], limit=self.limit(tracing_limit, bare, deadline))
+        server.run_ended()
         return measured
 
     def side_by_side(

@@ -32,7 +32,10 @@ LIMIT = 900
 """Seconds after which one gpuadvise run counts as hung."""
 VERIFICATION = "trials"
 """The stage in which rewrites are run, compared and timed."""
-BEFORE = ("bare run", "scalene", "first line profile", "line profile", "rewrites")
+BEFORE = (
+    *("bare run", "scalene", "first line profile", "line profile", "scalene beside line profile"),
+    "rewrites",
+)
 LOOPS = ((0.2, 10), (1.0, 10), (3.0, 10), (3.0, 20), (3.0, 60), (10.0, 20), (10.0, 60), (30.0, 60))
 """(seconds of the loop, budget)."""
 LOOP = """\
@@ -123,7 +126,7 @@ def row(cost: Cost) -> str:
     if cost.report is None:
         return f"| {cost.name} | **FAILED** {cost.trouble} |"
     stages = cost.stages
-    profiling = sum(stages.get(name, 0.0) for name in BEFORE[1:4])
+    profiling = sum(stages.get(name, 0.0) for name in BEFORE[1:5])
     trials = stages.get(VERIFICATION, 0.0)
     rest = cost.total - sum(stages.values())
     said = "advice" if cost.report.outcome is Outcome.ADVICE else str(cost.report.outcome)

@@ -1,11 +1,14 @@
 """Whole scripts of about five seconds that no rule was written for: the tool against an expert.
 
-    python benchmarks/unseen.py [NAME ...] [--jobs N] [--runs N] [--budget S] [--output FILE]
+    python benchmarks/unseen.py [NAME ...] [--programs DIR] [--jobs N] [--runs N] [--budget S]
+                                [--output FILE]
 
 ``unseen_programs`` holds the scripts as their users wrote them, ``unseen_programs/by_hand`` each as
-somebody who knows NumPy rewrites it, without a compiler. For every script the whole tool runs with
-``--apply``; then the original, the rewritten script and the one by hand run in fresh processes, in
-turn. A script that the tool leaves alone counts as 1x. Exit status 1 if an output differs.
+somebody who knows NumPy rewrites it, without a compiler. ``--programs`` takes another folder of the
+kind (``unseen_later``), whose versions by hand may be missing. For every script the whole tool runs
+with ``--apply``; then the original, the rewritten script and the one by hand run in fresh
+processes, in turn. A script that the tool leaves alone counts as 1x. Exit status 1 if an output
+differs.
 
 Two figures tell what the tool gains. ``tool``: the rewritten text alone in a fresh folder, as if it
 were copied to another machine: whatever is compiled is compiled in that run. ``after --apply``: the
@@ -35,7 +38,6 @@ from gpuadvise.model import Report
 from gpuadvise.pipeline import default_budget
 
 PROGRAMS = Path(__file__).resolve().parent / "unseen_programs"
-BY_HAND = PROGRAMS / "by_hand"
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ class Result:
     """None where the tool changed nothing."""
     applied: Side | None
     """The rewritten script with the compiled code that ``--apply`` kept; None where none was."""
-    by_hand: Side
+    by_hand: Side | None
+    """None where nobody has rewritten it."""
 
     @property
     def gain(self) -> float:
@@ -81,20 +84,23 @@ class Result:
 
     @property
     def experts(self) -> float:
-        """Whole-script speed-up of the version by hand."""
-        return self.original.middle / self.by_hand.middle
+        """Whole-script speed-up of the version by hand; not a number without one."""
+        by_hand = self.by_hand
+        return math.nan if by_hand is None else self.original.middle / by_hand.middle
 
     @property
     def cpu(self) -> tuple[float, float]:
         """Both in CPU time, which other jobs on the machine change less."""
         mine = 1.0 if self.rewritten is None else _ratio(self.original.cpu, self.rewritten.cpu)
-        return mine, _ratio(self.original.cpu, self.by_hand.cpu)
+        by_hand = self.by_hand
+        return mine, math.nan if by_hand is None else _ratio(self.original.cpu, by_hand.cpu)
 
     @property
     def trouble(self) -> str:
         """In words, what went wrong; empty if nothing."""
         by_tool = [side.trouble for side in (self.rewritten, self.applied) if side is not None]
-        by_hand = self.by_hand.trouble and f"by hand: {self.by_hand.trouble}"
+        by_hand = self.by_hand.trouble if self.by_hand is not None else ""
+        by_hand = by_hand and f"by hand: {by_hand}"
         return "; ".join(filter(None, (self.failure, *dict.fromkeys(by_tool), by_hand)))
 
 
@@ -102,19 +108,21 @@ def _ratio(original: Sequence[float], other: Sequence[float]) -> float:
     return median(original) / max(median(other), 1e-3)
 
 
-def names() -> list[str]:
-    """The scripts there are."""
-    return sorted(path.stem for path in PROGRAMS.glob("*.py"))
+def names(programs: Path) -> list[str]:
+    """The scripts there are in a folder."""
+    return sorted(path.stem for path in programs.glob("*.py"))
 
 
-def try_script(name: str, runs: int, budget: float | None) -> Result:
+def try_script(program: Path, runs: int, budget: float | None) -> Result:
     """The whole tool on a copy of the script, then all versions ``runs`` times in turn."""
-    program = PROGRAMS / f"{name}.py"
     with tempfile.TemporaryDirectory(prefix="gpuadvise-unseen-") as folder:
         box = Path(folder)
         more = [] if budget is None else ["--budget", f"{budget:g}"]
         report, failure, seconds = advise(program, box / "advised", more=more)
-        versions = {"original": program, "by_hand": BY_HAND / program.name}
+        versions = {"original": program}
+        by_hand = program.parent / "by_hand" / program.name
+        if by_hand.exists():
+            versions["by_hand"] = by_hand
         if report is not None and report.patched:
             versions["rewritten"] = box / "advised" / program.name
         kept = report.kept_compiled if report is not None else ()
@@ -122,14 +130,14 @@ def try_script(name: str, runs: int, budget: float | None) -> Result:
             versions["applied"] = versions["rewritten"]
         sides = measure(versions, box, runs, kept)
         return Result(
-            name,
+            program.stem,
             report,
             failure,
             seconds,
             sides["original"],
             sides.get("rewritten"),
             sides.get("applied"),
-            sides["by_hand"],
+            sides.get("by_hand"),
         )
 
 
@@ -183,7 +191,9 @@ def row(result: Result) -> str:
 
 
 def times(ratio: float) -> str:
-    """``12x``, ``3.4x``."""
+    """``12x``, ``3.4x``; a dash for what is not known."""
+    if math.isnan(ratio):
+        return "-"
     return f"{ratio:.0f}x" if ratio >= 10.0 else f"{ratio:.1f}x"
 
 
@@ -202,7 +212,8 @@ def summary(results: Sequence[Result]) -> str:
     gained = [result for result in results if result.rewritten is not None]
     wrong = [result.name for result in results if result.trouble]
     columns = zip(*((r.gain, r.next_gain, r.experts, *r.cpu) for r in results), strict=True)
-    means = [times(geometric_mean(column)) for column in columns]
+    known = ([ratio for ratio in column if not math.isnan(ratio)] for column in columns)
+    means = [times(geometric_mean(column) if column else math.nan) for column in known]
     return (
         f"{len(gained)} of {len(results)} scripts rewritten, {len(wrong)} wrong"
         f"{': ' + ', '.join(wrong) if wrong else ''}. Geometric mean of all, those left alone as "
@@ -211,25 +222,29 @@ def summary(results: Sequence[Result]) -> str:
     )
 
 
-def in_turn(wanted: Sequence[str], jobs: int, runs: int, budget: float | None) -> Iterator[Result]:
+def in_turn(wanted: Sequence[Path], jobs: int, runs: int, budget: float | None) -> Iterator[Result]:
     """The results in the scripts' order, ``jobs`` at a time."""
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(lambda name: try_script(name, runs, budget), wanted)
+        yield from pool.map(lambda program: try_script(program, runs, budget), wanted)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run them; print, and write if asked to. Returns the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", choices=[*names(), []], metavar="NAME")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--programs", type=Path, default=PROGRAMS, metavar="DIR")
     parser.add_argument("--jobs", type=int, default=1, help="scripts at the same time")
     parser.add_argument("--runs", type=int, default=3, help="plain runs of each version")
     parser.add_argument("--output", type=Path, metavar="FILE", help="also write the table here")
     parser.add_argument("--budget", type=float, help="the tool's, for machines with other jobs")
     options = parser.parse_args(arguments)
+    there = names(options.programs)
+    if unknown := sorted(set(options.names) - set(there)):
+        parser.error(f"no such script: {', '.join(unknown)}")
 
     results: list[Result] = []
     print(HEAD)
-    wanted = options.names or names()
+    wanted = [options.programs / f"{name}.py" for name in options.names or there]
     for result in in_turn(wanted, options.jobs, options.runs, options.budget):
         results.append(result)
         print(row(result), flush=True)

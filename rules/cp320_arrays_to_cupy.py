@@ -27,7 +27,7 @@ def diffuse(u, k, steps):
         u[:, -1] = 0.0
     return u
 """,
-        inputs="args = (rng.random((150, 151)), 0.1, 5)",
+        inputs="args = (rng.random((145, 146)), 0.1, 5)",
         function="diffuse",
         contains=("gpu_u = cp.asarray(u)", "cp.ElementwiseKernel(", "gpu_u.get(out=u)"),
     ),
@@ -47,7 +47,7 @@ def advect(u, c, steps):
         u = step(u, c)
     return u
 """,
-        inputs="args = (rng.random(30000), 0.4, 6)",
+        inputs="args = (rng.random(21000), 0.4, 6)",
         function="advect",
         contains=("gpu_un = gpu_u.copy()", "u = gpu_u.get()"),
     ),
@@ -67,7 +67,7 @@ def wave(u, before, c2, steps):
             frames.append(u.copy())
     return u, before, energies, frames
 """,
-        inputs="args = (rng.random(30000), rng.random(30000), 0.3, 7)",
+        inputs="args = (rng.random(21000), rng.random(21000), 0.3, 7)",
         function="wave",
         contains=("frames.append(gpu_u.get())", "float(cp.square(gpu_u).sum())"),
     ),
@@ -91,7 +91,7 @@ class Reaction:
 def react(u, v, steps):
     return Reaction(u, v).run(steps)
 """,
-        inputs="args = (Reaction(rng.random(30000), rng.random(30000)), 5)",
+        inputs="args = (Reaction(rng.random(21000), rng.random(21000)), 5)",
         function="Reaction.run",
         contains=("gpu_wrapped[:-2] + gpu_wrapped[2:]", "gpu_self_u.get(out=self.u)"),
     ),
@@ -108,7 +108,7 @@ def record(u, k, steps):
     return frames
 """,
         because="the list holds the array itself, which goes on changing",
-        inputs="args = (rng.random(30000), 0.9, 6)",
+        inputs="args = (rng.random(21000), 0.9, 6)",
         function="record",
         reason="is kept",
     ),
@@ -138,7 +138,7 @@ def settle(u, k, steps):
     return u
 """,
         because="of clip() it is not known here that CuPy's is the same",
-        inputs="args = (rng.random(30000), 0.1, 6)",
+        inputs="args = (rng.random(21000), 0.1, 6)",
         function="settle",
         reason="np.clip",
     ),
@@ -155,7 +155,7 @@ def relax(u, steps):
     return u, saved
 """,
         because="without a pass there is no array of that name, which is an error",
-        inputs="args = (rng.random(30000), 6)",
+        inputs="args = (rng.random(21000), 6)",
         function="relax",
         reason="used after it",
     ),

@@ -27,7 +27,7 @@ def multiply(a, b):
             c[i, j] = total
     return c
 """,
-        inputs="args = (rng.random((30, 31)), rng.random((31, 29)))",
+        inputs="args = (rng.random((26, 27)), rng.random((27, 25)))",
         function="multiply",
         contains=("gpu_c[:] = gpu_a @ gpu_b", "gpu_c.get(out=c)"),
     ),
@@ -40,7 +40,7 @@ def update(alpha, A, C):
             for k in range(m):
                 C[i, j] += alpha * A[i, k] * A[j, k]
 """,
-        inputs="args = (1.5, rng.random((29, 33)), rng.random((29, 29)))",
+        inputs="args = (1.5, rng.random((26, 29)), rng.random((26, 26)))",
         function="update",
         contains=("gpu_C += alpha * (gpu_A @ gpu_A.T)",),
     ),

@@ -30,7 +30,7 @@ def chain(a, b, c):
                 whole[i, j] += half[i, k] * c[k, j]
     return whole
 """,
-        inputs="args = (rng.random((30, 31)), rng.random((31, 29)), rng.random((29, 32)))",
+        inputs="args = (rng.random((26, 27)), rng.random((27, 25)), rng.random((25, 28)))",
         function="chain",
         contains=("gpu_half[:] = gpu_a @ gpu_b", "gpu_whole[:] = gpu_half @ gpu_c"),
     ),
@@ -53,8 +53,8 @@ def update(alpha, a, b, c, out):
                 out[i, j] += work[i, k] * c[k, j]
 """,
         inputs="""\
-args = (0.5, rng.random((29, 30)), rng.random((30, 31)), rng.random((31, 32)))
-args += (rng.random((29, 32)),)
+args = (0.5, rng.random((25, 26)), rng.random((26, 27)), rng.random((27, 28)))
+args += (rng.random((25, 28)),)
 """,
         function="update",
         contains=("gpu_work[:] = alpha * gpu_a @ gpu_b", "gpu_out += gpu_work @ gpu_c"),
@@ -71,7 +71,7 @@ def scaled(a, b, c):
             c[i, j] += a[i, 0] * b[0, j]
 """,
         because="each number is used once: there is no product of matrices",
-        inputs="args = (rng.random((30, 31)), rng.random((31, 29)), rng.random((30, 29)))",
+        inputs="args = (rng.random((26, 27)), rng.random((27, 25)), rng.random((26, 25)))",
         function="scaled",
     ),
     Ignores(
@@ -94,7 +94,7 @@ def chain(a, b, c):
     return whole
 """,
         because="what is printed needs the first product on the host",
-        inputs="args = (rng.random((30, 31)), rng.random((31, 29)), rng.random((29, 32)))",
+        inputs="args = (rng.random((26, 27)), rng.random((27, 25)), rng.random((25, 28)))",
         function="chain",
     ),
 )

@@ -87,8 +87,7 @@ def _analysed(region: Region) -> Analysed:
         replace(base, checked=n, content=2**n, list_bits=m, roomy=roomy)
         for n in BITS
         for roomy in (True, False)
-        for m in dict.fromkeys((max(min(n, 40), seen_bits), 22, 15, max(8, seen_bits)))
-        if seen_bits <= m <= n
+        for m in _list_sizes(n, seen_bits)
     ]
     groups = [attempts, looking]
     if isinstance(region.nest, Nest) and region.nest.relies_on:
@@ -314,15 +313,22 @@ def _int_bits(region: Region) -> int:
     return min(62, max((s.bit_length() for s in sizes), default=0) + 1)
 
 
+def _list_sizes(bits: int, seen: int) -> list[int]:
+    """Bits that the ints of lists may have beside variables of so many bits; widest first."""
+    sizes = dict.fromkeys((max(min(bits, 40), seen), 22, 15, max(8, seen)))
+    fitting = [size for size in sizes if seen <= size <= bits]
+    return fitting if seen else fitting[:1]  # without lists of ints it makes no difference
+
+
 def _list_bits(region: Region) -> int:
-    """Bits of the largest int seen in a list, and one to spare."""
+    """Bits of the largest int seen in a list, and one to spare; 0 where no list held any."""
     assert region.observation is not None
     sizes = [
         max(abs(int(info.minimum or 0)), abs(int(info.maximum or 0)))
         for info in region.observation.values.values()
         if info.kind in ("list", "tuple") and isinstance(info.minimum, int)
     ]
-    return max((s.bit_length() for s in sizes), default=0) + 1
+    return max((s.bit_length() + 1 for s in sizes), default=0)
 
 
 def _ranged_arrays(region: Region) -> frozenset[str]:

@@ -1,8 +1,9 @@
 """Which of the functions that a kernel calls are compiled into it.
 
-A function that is compiled for itself costs the first run 40 to 100 ms however small it is: types,
+A function that is compiled for itself costs the first run 70 to 100 ms however small it is: types,
 LLVM, and an entry from Python and one from C that nobody uses. ``inline="always"`` puts its code
-into the callers before that; the machine code hardly differs, as LLVM inlines it anyway.
+into the callers before that; the machine code hardly differs, as LLVM inlines it anyway. A copy of
+a few statements costs 30 to 40 ms, so that three of them gain nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import ast
 import re
 from collections.abc import Sequence
 
-MOST = 30
-"""Statements that the copies of a function may add up to; what is called once has no bound."""
+COPIES, SMALL = 2, 6
+"""As many copies are made of a function of so many statements; of a longer one only one."""
 
 
 def folded(parts: Sequence[str], kernel: str) -> list[str]:
@@ -26,7 +27,7 @@ def folded(parts: Sequence[str], kernel: str) -> list[str]:
     for part in reversed(parts):
         function = _function(part)
         calls = sum(times * _calls(function.name, text) for text, times in copies.items())
-        inlined = calls == 1 or calls * _statements(function) <= MOST
+        inlined = calls <= (COPIES if _statements(function) <= SMALL else 1)
         copies[part] = calls if inlined else 1
         found.append(_inlined(part) if inlined else part)
     return found[::-1]
@@ -43,7 +44,8 @@ def _calls(name: str, text: str) -> int:
 
 
 def _statements(function: ast.FunctionDef) -> int:
-    return sum(isinstance(node, ast.stmt) for node in ast.walk(function)) - 1
+    not_counted = 1 + (ast.get_docstring(function) is not None)
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(function)) - not_counted
 
 
 def _inlined(part: str) -> str:

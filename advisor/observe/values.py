@@ -222,8 +222,8 @@ def _sequence(value: list[Any] | tuple[Any, ...]) -> ValueInfo:
         kinds = set(map(type, level()))
         if kinds != {list} and kinds != {tuple}:
             break
-        rows, kinds = list(level()), None
         writeable = writeable and kinds == {list}
+        rows, kinds = list(level()), None
         lengths = set(map(len, rows))
         regular = regular and len(lengths) == 1 and len(set(map(id, rows))) == len(rows)
         count = sum(map(len, rows))

@@ -40,7 +40,7 @@ SETTINGS = frozenset(
 )
 """Attributes of libraries that are settings, files or streams of random numbers."""
 
-TYPES = frozenset({"Generator", "RandomState"})
+TYPES = frozenset({"Generator", "PCG64", "RandomState"})
 """What of ``np.random`` is a type, asked for in guards; the rest draws, or changes its state."""
 
 

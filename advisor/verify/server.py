@@ -43,6 +43,7 @@ class StateServer:
         self._states: list[HeldState] = []
         self._wanted: frozenset[str] | None = None
         self._settled = False
+        self._ended: float | None = None
         self._closing = False
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._thread = threading.Thread(target=self._accept, name="states", daemon=True)
@@ -88,6 +89,10 @@ class StateServer:
                 continue
             self._register(HeldState(link, hello, self.originals))
 
+    def run_ended(self) -> None:
+        """The instrumented run is over: no holder is forked from now on."""
+        self._ended = time.monotonic()
+
     def keep(self, sites: Iterable[str]) -> None:
         """Let go of all states, also of those to come, but the ones of these sites (keys)."""
         with self._lock:
@@ -112,7 +117,8 @@ class StateServer:
     def all_states(self) -> tuple[HeldState, ...]:
         """Every state that is held now, first calls first."""
         if not self._settled:
-            time.sleep(SETTLE)
+            passed = 0.0 if self._ended is None else time.monotonic() - self._ended
+            time.sleep(max(0.0, SETTLE - passed))
             self._settled = True
         with self._lock:
             return tuple(sorted(self._states, key=lambda s: (s.hello.site, s.hello.entry)))

@@ -29,7 +29,7 @@ from .script import OutOfTime, ScriptTrials, nothing_compared, ran_out
 from .server import StateServer
 from .standing_in import STOOD_IN
 from .states import HeldState
-from .telling import nearest, trifling
+from .telling import ONLY_RUNS, known_now, nearest, reason, trifling
 from .verdicts import failed, untelling, verdict_of
 
 STATES = 4
@@ -58,7 +58,6 @@ time of that tells nothing."""
 LOOSENESS = (Exactness.BITS, Exactness.LAST_DIGIT, Exactness.REASSOCIATED)
 SURE = 1.5
 """A replay that is no longer needed is begun where so many times its time is left."""
-ONLY_RUNS = "; no state of the program was compared, only whole runs"
 OUT_OF_TIME = Inconclusive("the time budget ran out before it was tried")
 NOTHING_TO_PROVE = Inconclusive(
     "no state of the program could be compared, and the script writes nothing: "
@@ -132,6 +131,9 @@ class Trying(Estimates):
             replay = self.replay(candidate.region)
             why = f"one replay takes about {replay:.2g} s, and the time budget leaves less"
             return Trial(candidate, self._without_replay(candidate, states[0], text, why))
+        if new and not forced and self._would_be_stopped(candidate, known=known):
+            self.partial = True
+            return Trial(candidate, OUT_OF_TIME)
         line = candidate.region.site.line
         results = self._results.setdefault(candidate.id, [])
         for number, state in enumerate(states, 1):
@@ -185,10 +187,19 @@ class Trying(Estimates):
             needed = max(needed, self.look(candidate, known=known) + self.pair(candidate))
         return left < needed
 
+    def _would_be_stopped(self, candidate: Candidate, *, known: bool) -> bool:
+        """Whether the time that is kept for a whole run of another leaves too little for a look.
+
+        It would end without a verdict, and the time of that would be missing.
+        """
+        left = self.deadline.remaining() - self._kept
+        return bool(self._kept) and left < self.look(candidate, known=known)
+
     def _keep_time_for(self, predicted: float | None) -> None:
         """From now on a whole run of what was found has its time, until there was one."""
         if predicted is not None and predicted * self.min_speedup < self.bare_wall:
-            run = NEXT_RUN * predicted
+            # What a look takes beyond its limit must not be missing in the end.
+            run = NEXT_RUN * predicted + LEAST
             self._kept = min(self._kept, run) if self._kept else run
 
     def _another(self, candidate: Candidate, results: Sequence[StateResult], full: bool) -> bool:
@@ -262,11 +273,11 @@ class Trying(Estimates):
             del self._not_replayed[candidate.id]
             seen = self.on_states(candidate, forced=True).region_verdict
             if isinstance(seen, Verified | Mismatch):
-                return _known_now(trial, seen)
+                return known_now(trial, seen)
         text = combine(candidate.region.source, [candidate.match.edits])
         limit = min(PERTURBED, self.deadline.remaining())
         self._not_replayed[candidate.id] = why
-        return _known_now(trial, self._on_small_inputs(candidate, states[0], text, limit))
+        return known_now(trial, self._on_small_inputs(candidate, states[0], text, limit))
 
     def _broken_promise(self, candidate: Candidate, text: bytes) -> str | None:
         """What the ledger says of the text and is not so; read once."""
@@ -434,21 +445,4 @@ class Trying(Estimates):
         return settled
 
 
-def _known_now(trial: Trial, found: Verdict) -> Trial:
-    """A trial whose whole runs were equal, with what was found on its states afterwards."""
-    whole = trial.script_verdict
-    if isinstance(found, Unavailable) or not isinstance(whole, Verified):
-        return replace(trial, region_verdict=found)
-    if isinstance(found, Verified):
-        whole = replace(whole, compared=whole.compared.removesuffix(ONLY_RUNS))
-        return replace(trial, region_verdict=found, script_verdict=whole)
-    return replace(trial, region_verdict=found, script_verdict=found)
-
-
-def reason(verdict: Verdict) -> str:
-    from ..report.words import verdict as words  # the words are needed for failures only
-
-    return words(verdict)
-
-
-__all__ = ["OUT_OF_TIME", "OutOfTime", "Patch", "Progress", "Trying"]
+__all__ = ["OUT_OF_TIME", "OutOfTime", "Patch", "Progress", "Trying", "reason"]

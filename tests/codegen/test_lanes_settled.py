@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from harness import assert_same, region_for, run
-from test_lanes import by_arrays, rewritten
+from test_lanes import by_arrays, refusal, rewritten
 
 from gpuadvise.loopnest.ir import Nest
 from gpuadvise.loopnest.settled import settled
@@ -132,3 +132,13 @@ def test_read_behind_the_loop() -> None:
     text = HEAD + LOOP.format("t = t + x[i]") + "        out[i] = t\n    return t\n"
     nest = region_for(text, "f", ARGUMENTS).nest
     assert isinstance(nest, Nest) and "t" in settled(nest).joined
+
+
+def test_an_int_that_shows_is_refused() -> None:
+    text = (
+        "def f(x, limit, out):\n    for i in range(len(x)):\n        t = 0\n        k = 0\n"
+        "        while t < 3 and k < limit:\n            t = -t + x[i]\n            k += 1\n"
+        "        out[i] = k\n"
+    )
+    args = (np.linspace(-1.0, 1.0, 400), 40, np.zeros(400))
+    assert "the type of t differs between paths" in refusal(text, "f", args)

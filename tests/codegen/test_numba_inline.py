@@ -85,21 +85,30 @@ LONG = ["x = x + 1"] * 20
 KERNEL = "@njit(cache=True)\ndef kernel(x):\n    "
 
 
-def test_a_long_function_is_copied_once_and_not_twice() -> None:
+def test_what_is_called_once_is_copied_however_long() -> None:
     parts = [part("long", *LONG, "return x")]
     assert inlined(parts, f"{KERNEL}return long(x)\n") == {"long"}
     assert inlined(parts, f"{KERNEL}return long(x) + long(x + 1)\n") == set()
     assert folded(parts, f"{KERNEL}return long(x) + long(x + 1)\n") == parts
 
 
+def test_a_short_function_is_copied_twice() -> None:
+    parts = [part("short", "return x + 1")]
+    assert inlined(parts, f"{KERNEL}return short(x) + short(x + 1)\n") == {"short"}
+    assert inlined(parts, f"{KERNEL}return short(x) + short(short(x) + 1)\n") == set()
+    six = ['"""What it does."""', *["x = x + 1"] * 5, "return x"]
+    twice = f"{KERNEL}return six(x) + six(x + 1)\n"
+    assert inlined([part("six", *six)], twice) == {"six"}
+    assert inlined([part("six", "x = x + 1", *six[1:])], twice) == set()
+
+
 def test_copies_of_copies_count() -> None:
-    six = part("six", *["x = x + 1"] * 5, "return x")
-    twice = part("twice", "return six(x) + six(x + 1)")
-    kernel = f"{KERNEL}return twice(x) + twice(x + 1) + twice(x + 2)\n"
-    # six times six statements where twice() is copied, and two copies where it is not
-    assert inlined([six, twice], kernel) == {"twice"}
-    far = part("twice", *LONG, "return six(x) + six(x + 1)")
-    assert inlined([six, far], kernel) == {"six"}
+    short = part("short", "return x + 1")
+    twice = part("twice", "return short(x) + short(x + 1)")
+    kernel = f"{KERNEL}return twice(x) + twice(x + 1)\n"
+    assert inlined([short, twice], kernel) == {"twice"}, "four of short() would be"
+    long = part("twice", *LONG, "return short(x) + short(x + 1)")
+    assert inlined([short, long], kernel) == {"short"}
 
 
 def test_names_that_only_begin_alike_are_other_functions() -> None:

@@ -348,3 +348,22 @@ def k(x, q):
         assert_same(old, new, compare_warnings=False)
     ones = run(after.replace("if not stored:", "if False:"), "k", (few, few))
     assert ones.result == run(HEAD + text, "k", (few, few)).result
+
+
+def test_one_column_is_added_in_order_too() -> None:
+    """NumPy adds a single column in pairs: the loop itself runs for it."""
+    text = """\
+def k(x, q):
+    out = [0.0] * len(x)
+    for i in range(len(x)):
+        s = 0.25
+        for j in range(len(q)):
+            s += q[j] * abs(x[i] - q[j])
+        out[i] = s
+    return out
+"""
+    many = rng.normal(0.0, 1.0, 3000).tolist()
+    after, _ = rewritten(text, (XS, MS))
+    assert ".reduce(" in after
+    for args in ((XS, MS), (XS[:1], many), (XS[:2], many), ([], many), (XS, [])):
+        assert_same(run(HEAD + text, "k", args), run(after, "k", args))

@@ -89,7 +89,18 @@ OTHERS = (
     (np.array([3, 4]), np.array([5, 6]), 90),
     ((3, 4), (5, 6), 90),
 )
+FLAGS = """\
+def k(weights, values, capacity):
+    flags = np.zeros(capacity + 1)
+    flags[0] = 0.5
+    for weight in weights:
+        for s in range(capacity, weight - 1, -1):
+            if flags[s - weight]:
+                flags[s] = True
+    return flags
+"""
 PROGRAMS = {"knapsack": KNAPSACK, "named": NAMED, "sums": SUMS, "ways": WAYS, "table": TABLE}
+PROGRAMS["flags"] = FLAGS
 
 
 def rewritten(text: str, args: tuple[Any, ...]) -> str:

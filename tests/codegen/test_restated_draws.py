@@ -150,7 +150,7 @@ REFUSED = {
         "several distributions",
     ),
     "one behind what may raise": (
-        "for i in range(n):\n    if total < t:\n        total += (1.0 / t) * rng.random()",
+        "for i in range(n):\n    if total < t:\n        total += (1.0 / t) * rng.normal()",
         "behind what may raise",
     ),
     "bounds that the loop changes": (

@@ -235,3 +235,19 @@ def k(image):
 """
     found = answer("k", Case("import numpy as np\n\n\n" + text, seen=f"({IMAGE}"), tmp_path)
     assert isinstance(found, Refusal)
+
+
+def test_a_view_that_is_sorted(tmp_path: Path) -> None:
+    """``xs[i - 1 : i + 2].sort()`` sorts a part of the array itself."""
+    text = """\
+def k(xs):
+    out = np.zeros(len(xs))
+    for i in range(1, len(xs) - 1):
+        near = xs[i - 1 : i + 2]
+        near.sort()
+        out[i] = near[1]
+    return out
+"""
+    seen = "(np.random.default_rng(3).random(200)"
+    found = answer("k", Case("import numpy as np\n\n\n" + text, seen=seen), tmp_path)
+    assert isinstance(found, Refusal)

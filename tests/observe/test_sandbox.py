@@ -133,6 +133,7 @@ def test_a_twin_has_the_same_snapshot_whatever_was_changed_since(make: Make) -> 
 def test_what_runs_can_be_ended_from_another_thread(make: Make) -> None:
     target = make("import time\ntime.sleep(60)\n")
     with Sandbox(target) as box:
+        box.fresh()
         running = box.start(box.command())
         box.end()
         assert isinstance(running.wait(30.0).end, Killed)

@@ -320,3 +320,31 @@ def test_array_inside_a_list() -> None:
 def test_tuples_of_numbers_share_nothing_that_can_be_written() -> None:
     pair = (1, 2)
     assert sharing.aliases({"p": pair, "q": pair, "rows": [pair]}) == set()
+
+
+@pytest.mark.parametrize(
+    ("value", "writeable", "shape"),
+    [
+        ([1, 2], True, (2,)),
+        ([[1, 2], [3, 4]], True, (2, 2)),
+        ([[[1.0]], [[2.0]]], True, (2, 1, 1)),
+        ([(1, 2), (3, 4)], False, (2, 2)),
+        ([[(1,)], [(2,)]], False, (2, 1, 1)),
+        ((1, 2), False, (2,)),
+        ([[], []], True, (2, 0)),
+    ],
+)
+def test_a_list_can_be_written_where_all_its_levels_are_lists(value, writeable, shape):
+    info = describe(value)
+    assert (info.writeable, info.shape) == (writeable, shape)
+
+
+def test_nested_lists_keep_their_ranges():
+    info = describe([[1.5, math.nan], [math.inf, -2.0]])
+    assert (info.minimum, info.maximum, info.has_nan) == (-2.0, math.inf, True)
+    nothing = describe([[math.nan], [math.nan]])
+    assert (nothing.minimum, nothing.has_nan) == (None, True)
+    opposite = describe([[math.inf, -math.inf, 1.0]])
+    assert (opposite.minimum, opposite.maximum) == (-math.inf, math.inf)
+    assert not opposite.has_nan
+    assert (describe([[True], [False]]).minimum, describe([[7], [3]]).minimum) == (0, 3)

@@ -14,8 +14,8 @@ def smooth(x):
     return y
 
 
-x = np.random.default_rng(6).normal(size=120_000)
-for k in range(12):
+x = np.random.default_rng(6).normal(size=40_000)
+for k in range(16):
     x = smooth(x)
     with open(PATH, "a") as handle:
         handle.write(f"{k} {float(np.abs(x).max())!r}\n")

@@ -26,11 +26,13 @@ def inner(table, n):
 
 
 rng = np.random.default_rng(6)
-source = rng.random(300_000)
-target = np.zeros(300_000)
-print(repr(float(mirror(source, target, 300_000).sum())))
-print(repr(float(unwind(source, target, 300_000)[5])), repr(float(target.sum())))
-print(repr(float(inner(rng.random((400, 400)), 400).sum())))
+source = rng.random(50_000)
+target = np.zeros(50_000)
+for n in range(50_000, 49_994, -1):
+    print(repr(float(mirror(source, target, n).sum())))
+    print(repr(float(unwind(source, target, n)[5])), repr(float(target.sum())))
+for n in range(150, 160):
+    print(repr(float(inner(rng.random((160, 160)), n).sum())))
 for n in range(6):
     print(
         n, mirror(source[:n], np.zeros(n), n).tolist(), unwind(source[:n], np.zeros(n), n).tolist()

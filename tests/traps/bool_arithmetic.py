@@ -31,9 +31,12 @@ def count_true(flags):
 
 
 rng = np.random.default_rng(8)
-votes = rng.random((120_000, 9)) < 0.3
-won, margin = majority(votes)
+votes = rng.random((8_000, 9)) < 0.3
+for start in range(10):
+    won, margin = majority(votes[start:])
 print(won.sum(), margin[:3], type(margin[0]).__name__)
 flags = [bool(v) for v in votes.ravel()]
-print(parity(flags), type(parity(flags)).__name__, count_true(flags), count_true([]))
+for start in range(10):
+    print(parity(flags[start:]), count_true(flags[start:]))
+print(type(parity(flags)).__name__, count_true([]))
 print(parity(votes[:, 0]), type(parity(votes[:, 0])).__name__)

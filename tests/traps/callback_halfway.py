@@ -9,7 +9,7 @@ class Monitor:
 
     def __call__(self, grid, i):
         self.log.append((i, float(grid.sum()), int(np.count_nonzero(grid))))
-        if i == 300:
+        if i == 200:
             grid[310] = 1000.0
 
 
@@ -23,7 +23,7 @@ def fill(grid, callback):
 
 
 monitor = Monitor()
-grid = np.zeros((1000, 2400))
+grid = np.zeros((400, 1200))
 fill(grid, monitor)
 for entry in monitor.log:
     print(entry)

@@ -14,7 +14,7 @@ def sift(numbers):
     return numbers
 
 
-queue = list(range(1, 4_000_000))
+queue = list(range(1, 1_500_000))
 result = sift(queue)
 print(len(result), sum(result), result[:12], result is queue)
 

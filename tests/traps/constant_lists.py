@@ -34,11 +34,11 @@ def small_primes(numbers):
     return found
 
 
-tiles = ["wall", "lava", "door", "grass", "stairs", "void"] * 40_000
-print(sum(known(tiles) for _ in range(8)))
+tiles = ["wall", "lava", "door", "grass", "stairs", "void"] * 6_000
+print(sum(known(tiles) for _ in range(25)))
 print(known([*tiles[:12], Loud("WALL"), Loud("void"), Odd(), ["wall"], None, 3.5]))
-numbers = list(range(250_000))
-print(len(small_primes(numbers)))
+for n in range(30_000, 30_008):
+    print(len(small_primes(list(range(n)))))
 print(small_primes([2.0, True, 11, "3", Odd(), 3 + 0j, float("nan"), 12.5, [2]])[1:4])
 KINDS.append("lava")
-print(sum(known(tiles) for _ in range(8)))
+print(sum(known(tiles) for _ in range(10)))

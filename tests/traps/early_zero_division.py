@@ -18,22 +18,23 @@ def spread(low, high, out):
         out[i] = 1.0 / (high[i] - low[i])
 
 
-rows = [[((i * 31 + j * 17) % 97) / 97.0 for j in range(200)] for i in range(6000)]
+rows = [[((i * 31 + j * 17) % 97) / 97.0 for j in range(200)] for i in range(300)]
 means = [0.0] * len(rows)
 for limit in (0.25, 0.5, 0.75):
     row_means(rows, limit, means)
     print(repr(sum(means)), means[0], means[-1])
-rows[700] = [0.0] * 200
+rows[70] = [0.0] * 200
 means = [-1.0] * len(rows)
 try:
     row_means(rows, 0.5, means)
 except ZeroDivisionError as error:
-    print(error, means[699], means[700], means[-1])
+    print(error, means[69], means[70], means[-1])
 
-low = [float(i % 50) for i in range(2_000_000)]
+low = [float(i % 50) for i in range(60_000)]
 high = [value + 2.0 for value in low]
 out = [0.0] * len(low)
-spread(low, high, out)
+for _ in range(30):
+    spread(low, high, out)
 print(sum(out))
 high[10] = low[10]
 out = [0.0] * len(low)

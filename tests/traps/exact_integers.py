@@ -26,11 +26,14 @@ def stamps(start, n):
 
 
 edge = 2**53
-counts = [edge + (i % 3) - 1 for i in range(1_600_000)]
-print(above(counts, float(edge)), above(counts, float(edge) - 1))
-parts = [edge + 2 * i + 1 for i in range(1_200_000)]
-wholes = [3 + i % 7 for i in range(1_200_000)]
-print(repr(sum(shares(parts, wholes))), [repr(x) for x in shares(parts, wholes)[:3]])
-for start in (0, 2**40, 2**62):
-    ticks = stamps(start, 800_000)
+counts = [edge + (i % 3) - 1 for i in range(60_000)]
+for below in range(4):
+    print(above(counts, float(edge)), above(counts, float(edge) - below))
+parts = [edge + 2 * i + 1 for i in range(60_000)]
+wholes = [3 + i % 7 for i in range(60_000)]
+for _ in range(8):
+    quotients = shares(parts, wholes)
+print(repr(sum(quotients)), [repr(x) for x in quotients[:3]])
+for start in (0, 2**40, 2**62) * 10:
+    ticks = stamps(start, 60_000)
     print(ticks[0], ticks[-1], type(ticks[0]).__name__, ticks[-1] > sys.maxsize)

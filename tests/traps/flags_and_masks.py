@@ -24,12 +24,13 @@ def first_or(values, fallback, out):
 
 
 rng = np.random.default_rng(11)
-ages = rng.integers(0, 90, 150_000)
-incomes = rng.random(150_000) * 4000.0
+ages = rng.integers(0, 90, 50_000)
+incomes = rng.random(50_000) * 4000.0
 for mode in (0, VERBOSE, STRICT, VERBOSE | STRICT, 0.5):
     for default in (0, 8):
         chosen, total = select(ages, incomes, mode, default)
         print(mode, default, int(chosen.sum()), total, type(total).__name__)
-out = np.zeros(150_000)
-first_or(np.where(incomes < 1000.0, 0.0, incomes), -7.5, out)
+out = np.zeros(50_000)
+for limit in range(1000, 1008):
+    first_or(np.where(incomes < limit, 0.0, incomes), -7.5, out)
 print(repr(float(out.sum())))

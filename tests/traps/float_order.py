@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-x = np.random.default_rng(3).normal(size=1_000_000) * 10.0 ** np.arange(1_000_000) ** 0.12
+x = np.random.default_rng(3).normal(size=100_000) * 10.0 ** np.arange(100_000) ** 0.14
 
 
 def total(values):
@@ -21,9 +21,10 @@ def norm(values):
     return math.sqrt(s)
 
 
-print(repr(float(total(x))))
-print(repr(norm(x)))
-f = x[:450_000].astype(np.float32)
+for start in range(6):
+    print(repr(float(total(x[start:]))))
+    print(repr(norm(x[start:])))
+f = x.astype(np.float32)
 acc = np.float32(0)
 for v in f:
     acc += v

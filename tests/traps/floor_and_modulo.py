@@ -21,5 +21,6 @@ def rounding(n):
     return a, b, repr(c)
 
 
-print(fold(900_000, 3, 7), fold(10, -3, -7))
-print(rounding(900_000), round(2.675, 2), round(-0.5), round(1e300) % 10**6)
+for step in range(3, 9):
+    print(fold(60_000, step, 7), rounding(60_000 + step))
+print(fold(10, -3, -7), rounding(5), round(2.675, 2), round(-0.5), round(1e300) % 10**6)

@@ -9,18 +9,19 @@ def scatter(out, index, values):
 
 
 rng = np.random.default_rng(10)
-index = rng.integers(0, 1000, 1_000_000)
-values = rng.normal(size=1_000_000)
+index = rng.integers(0, 1000, 100_000)
+values = rng.normal(size=100_000)
 out = np.zeros(1000)
-scatter(out, index, values)
+for _ in range(8):
+    scatter(out, index, values)
 print(repr(float(out.sum())))
-index[200_000] = 1000
+index[20_000] = 1000
 out[:] = 0
 try:
     scatter(out, index, values)
 except IndexError as error:
     print(type(error).__name__, error)
 print(repr(float(out.sum())), repr(float(out[-1])))
-index[200_000] = -1000
+index[20_000] = -1000
 scatter(out, index, values)
 print(repr(float(out.sum())), repr(float(out[0])))

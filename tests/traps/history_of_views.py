@@ -14,9 +14,9 @@ def evolve(state, steps, keep):
     return history
 
 
-start = np.random.default_rng(2).integers(0, 5, 3500)
-same = evolve(start.copy(), 250, lambda s: s)
-copies = evolve(start.copy(), 250, np.copy)
+start = np.random.default_rng(2).integers(0, 5, 700)
+same = evolve(start.copy(), 300, lambda s: s)
+copies = evolve(start.copy(), 300, np.copy)
 print(same[0] is same[-1], int(sum(s.sum() for s in same)))
 print(copies[0] is copies[-1], int(sum(s.sum() for s in copies)))
 rows = evolve(start.copy(), 40, lambda s: s[::2])

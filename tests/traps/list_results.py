@@ -12,8 +12,9 @@ def classify(values):
     return flags, levels, scaled
 
 
-values = [(i * 7919 % 10007) / 10007 for i in range(4_000_000)]
-flags, levels, scaled = classify(values)
+values = [(i * 7919 % 10007) / 10007 for i in range(60_000)]
+for _ in range(20):
+    flags, levels, scaled = classify(values)
 print(json.dumps([flags[:5], levels[:5], scaled[:5]]))
 print(type(flags[0]), type(levels[0]), sorted({type(s).__name__ for s in scaled}))
 print(sum(flags), sum(levels), repr(sum(scaled)))

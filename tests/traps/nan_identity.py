@@ -35,12 +35,15 @@ def largest(values):
     return top
 
 
-data = [NAN if k % 9 == 4 else (k % 23) * 0.5 - 3 for k in range(600_000)]
-for low in (0.0, -9.0, NAN):
+data = [NAN if k % 9 == 4 else (k % 23) * 0.5 - 3 for k in range(40_000)]
+for low in (0.0, -9.0, NAN) * 8:
     kept = keep(data, low)
     print(len(kept), NAN in kept, kept.count(NAN), len(Counter(kept)))
-same = copied(data)
+for _ in range(8):
+    same = copied(data)
 print(same == data, NAN in same, same.index(NAN))
 print(filled(data, NAN).count(NAN), len({*filled(data, -1.0)}))
-steps = [k * 0.5 for k in range(1_000_000)]
+steps = [k * 0.5 for k in range(60_000)]
+for start in range(8):
+    print(filled(data[start:], NAN).count(NAN), largest(steps[start:]) is steps[-1])
 print(largest(steps) is steps[-1], largest(steps) == steps[-1])

@@ -3,7 +3,7 @@
 import numpy as np
 
 rng = np.random.default_rng(1)
-data = rng.normal(size=800_000)
+data = rng.normal(size=80_000)
 data[::1000] = np.nan
 
 
@@ -24,6 +24,8 @@ def smallest(values):
     return low, where
 
 
-print(largest(data), largest(data[1:]), largest(data[::-1]))
-low, where = smallest(data)
-print(float(low), where)
+for start in range(5):
+    some = data[start:]
+    print(largest(some), largest(some[1:]), largest(some[::-1]))
+    low, where = smallest(some)
+    print(float(low), where)

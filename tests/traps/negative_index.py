@@ -17,8 +17,9 @@ def lagged(x, lag):
     return s
 
 
-x = np.sin(np.arange(1_500_000) * 0.01) + 1e-3 * np.arange(1_500_000)
-d = ring_difference(x)
+x = np.sin(np.arange(120_000) * 0.01) + 1e-3 * np.arange(120_000)
+for start in range(6):
+    d = ring_difference(x[start:])
 print(repr(float(d[0])), repr(float(d[1])), repr(float(d[-1])))
-for lag in (1, 7):
-    print(lag, repr(float(lagged(x[:700_000], lag))))
+for lag in range(1, 8):
+    print(lag, repr(float(lagged(x[:90_000], lag))))

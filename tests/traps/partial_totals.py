@@ -31,18 +31,22 @@ def quiet(values):
     return s
 
 
-values = [0.5 + (k % 97) for k in range(2_400_000)]
+values = [0.5 + (k % 97) for k in range(80_000)]
 meter = Meter()
-meter.add(values)
+for _ in range(12):
+    meter.add(values)
 print(repr(meter.total), meter.count)
 broken = [*values[:1000], 0.0, *values[:10]]
 try:
     meter.add(broken)
 except ZeroDivisionError as error:
     print(error, error.__context__, repr(meter.total), meter.count)
-count(values, 60.0)
+for _ in range(12):
+    count(values, 60.0)
 try:
     count(broken, 60.0)
 except ZeroDivisionError as error:
     print(error, hits)
-print(repr(quiet(values)), repr(quiet(broken)))
+for _ in range(12):
+    total = quiet(values)
+print(repr(total), repr(quiet(broken)))

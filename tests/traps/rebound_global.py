@@ -18,9 +18,9 @@ def amplify(x):
     return out
 
 
-signal = np.linspace(-1, 4, 350_000)
+signal = np.linspace(-1, 4, 100_000)
 for step in range(8):
     GAIN = 1.0 + 0.5 * step
     LIMITS = (-0.25 * step, 5.0 - 0.5 * step)
     y = amplify(signal)
-    print(step, repr(float(y[175_000])), repr(float(y.max())), repr(float(y.min())))
+    print(step, repr(float(y[50_000])), repr(float(y.max())), repr(float(y.min())))

@@ -16,13 +16,14 @@ def scale(m, k):
     return m
 
 
-n = 250_000
-print(sum(combine(list(range(n)), list(range(n)))))
-print(repr(sum(combine([0.5] * n, np.arange(n)))))
+n = 12_000
+for start in range(20):
+    print(sum(combine(list(range(start, n)), list(range(n)))))
+    print(repr(sum(combine([0.5] * n, np.arange(n)))))
 print(combine("abc", "xyz"), combine((1, 2), (True, 2.5)), combine([[1]], [[2, 3]]))
-r = combine(np.arange(n, dtype=np.uint8), np.arange(n, dtype=np.uint8))
+r = combine(np.arange(2000, dtype=np.uint8), np.arange(2000, dtype=np.uint8))
 print(type(r[0]).__name__, int(r[200]), len(r))
 print(scale([1, "a", [2]], 3), scale(np.array([1, 2], dtype=np.int8), 3).dtype)
-print(
-    scale(np.arange(n, dtype=np.float32), 3)[-1], combine(np.matrix([[1, 2]]), np.matrix([[3, 4]]))
-)
+print(combine(np.matrix([[1, 2]]), np.matrix([[3, 4]])))
+for k in range(20):
+    print(scale(np.arange(n, dtype=np.float32), k)[-1])

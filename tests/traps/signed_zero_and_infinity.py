@@ -27,10 +27,13 @@ def safe_log(values):
     return total
 
 
-x = np.linspace(-2, 2, 1_500_001)
-s = signs(x)
+x = np.linspace(-2, 2, 120_001)
+for _ in range(6):
+    s = signs(x)
 print(int(np.signbit(s).sum()), math.copysign(1, s[0]), math.copysign(1, s[-1]))
-print(repr(safe_log(x)), repr(safe_log([0.5, 0.0, -1.0, math.inf])))
+for start in range(4):
+    print(repr(safe_log(x[start:])))
+print(repr(safe_log([0.5, 0.0, -1.0, math.inf])))
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     big = np.float64(1e300)

@@ -27,9 +27,10 @@ def convolve(x, y):
     return out
 
 
-plain = convolve(list(range(3000)), list(range(1000)))
+for n in range(600, 604):
+    plain = convolve(list(range(n)), list(range(400)))
 print(plain[250], sum(plain), type(plain[3]).__name__)
 rings = convolve([Mod7(k) for k in range(300)], [Mod7(3 * k) for k in range(200)])
 print(rings[:10], sum(int(r) for r in rings), type(rings[40]).__name__)
-counted = convolve(Counting(range(1000)), Counting(range(200)))
+counted = convolve(Counting(range(500)), Counting(range(200)))
 print(counted[150], Counting.reads)

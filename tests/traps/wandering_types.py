@@ -50,10 +50,13 @@ def say(*values):
     print(*(f"{type(v).__name__}:{v!r}" for v in values))
 
 
-x = np.random.default_rng(2).normal(1, 1, 200_000)
+x = np.random.default_rng(2).normal(1, 1, 25_000)
+for start in range(5):
+    say(net(x[start:]), best(x[start:], 0.5), last(x[start:]), sum(damp(x[start:])))
+    say(best(np.arange(25_000), -1.5 - start))
 say(net(x), net(x[:0]), net(np.array([2.0])), net(np.array([2.0, 0.5])), net([2.0]))
 say(best(x, 0.5), best(x, 9.5), best(x, float("nan")), best(x[:0], 1), best(np.arange(5), 2.5))
-say(best(np.arange(200_000), -1.5), last(x), last(x[:0]), last([True]), last(range(3)))
+say(best(np.arange(25_000), -1.5), last(x), last(x[:0]), last([True]), last(range(3)))
 say(*damp(x)[:2], sum(damp(x)), *damp([1.0, -2.0, 3.0]), *damp([0.0, -0.0]))
 y = x[:500].tolist()
 say(tail_sum(y, 500, 500), tail_sum(y, 500, 400), tail_sum(y, 2, 5), tail_sum(y, 5, 0))

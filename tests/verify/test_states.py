@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
 from gpuadvise.model import Crashed, Exactness, Inconclusive, TimedOut, Unavailable
+from gpuadvise.verify import server as server_module
 from gpuadvise.verify.compare import Different, Incomparable, Same
 from gpuadvise.verify.replies import TOO_SLOW
+from gpuadvise.verify.server import StateServer
 from gpuadvise.verify.verdicts import failed, verdict_of
 
 SAXPY = """
@@ -399,3 +402,20 @@ def test_only_the_states_of_wanted_sites_are_kept(bench):
     bench.server.keep([mine.hello.site])
     assert bench.server.all_states() == (mine,)
     assert bench.started[1].wait(30) == 0, "its process ends"
+
+
+def test_nobody_waits_for_holders_long_after_the_run(monkeypatch):
+    """One that was forked at the very end has a moment to say hello; analysis takes longer."""
+    slept, now = [], [100.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=slept.append)
+    monkeypatch.setattr(server_module, "time", clock)
+    with StateServer() as server:
+        server.run_ended()
+        now[0] += 0.75 * server_module.SETTLE
+        assert server.all_states() == server.all_states() == ()
+        assert slept == [pytest.approx(0.25 * server_module.SETTLE)]
+    with StateServer() as server:
+        server.run_ended()
+        now[0] += 10.0
+        server.all_states()
+    assert slept[1:] == [0.0]

@@ -97,6 +97,8 @@ class Bounds:
         counters: Known = {}
         for turn in range(3 * _TURNS):
             behind = self._tried(loop, head)
+            for name in sorted(changing - behind.keys() if behind is not None else ()):
+                raise NotVectorisable(f"the type of {name} differs between paths")
             grown = {
                 name
                 for name in changing - tested.keys() - counters.keys()

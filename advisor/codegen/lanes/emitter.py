@@ -170,7 +170,7 @@ class _Emitter:
         if self.function.writing.last_digit:
             exactness = Exactness.LAST_DIGIT
             assert isinstance(self.nest.root, For)
-            line = deciding_line(self.nest.root)
+            line = deciding_line(self.nest.root, exact_powers=True)
             if line is not None:
                 what = "no decision hangs on the last digit of a library function's result"
                 ledger.append(Condition(what, Basis.ASSUMED, f"line {line}"))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...loopnest.ir import For, Nest, Store, Sum, statements
+from ...loopnest.specialised import specialised
 from ...model import Around, Basis, Condition, Edit, Exactness, Match, Refusal, Region
 from ...patch import PatchError, import_edit, reindent, replace_statement
 from ..chained import condition_lines
@@ -21,7 +22,7 @@ from ..nb_text import functions_block, top_level_statement
 from .ahead import counted_ahead
 from .emitter import attempt, factorised, narrow_types
 from .expansion import expanded
-from .first_row import first_row_apart
+from .first_row import shifted_rows
 from .folded import folded
 from .guarding import guards
 from .held import held_elements
@@ -36,7 +37,6 @@ from .reduced import sums_of_rows
 from .restructure import Variant, variants
 from .searches import without_breaks
 from .session import Session
-from .shift_names import named_shifts
 from .sizes import rows_fit
 from .split import add_generators
 from .subscripts import propagate
@@ -59,7 +59,14 @@ def emit(region: Region) -> Match | Refusal:
 
     Never raises on any region: a bug of ours is logged and becomes a Refusal.
     """
-    return _emitted(region, reassociate=False)
+    answer = _emitted(region, reassociate=False)
+    if isinstance(answer, Match) or isinstance(region.nest, Refusal):
+        return answer
+    small = specialised(region.nest)
+    if small is None:
+        return answer
+    other = _emitted(replace(region, nest=small), reassociate=False)
+    return other if isinstance(other, Match) else answer
 
 
 def emit_products(region: Region) -> Match | Refusal | None:
@@ -106,8 +113,7 @@ def _emit(region: Region, *, reassociate: bool, drawn: Drawn | None) -> Match:
     for name in sorted(nest.text & (nest.live_out | nest.arrays.keys())):
         raise NotVectorisable(f"the loop leaves text in {name}")
     root = propagate(normalise(without_breaks(nest.root, nest), nest.live_out), nest)
-    root = first_row_apart(counted_ahead(root, nest.live_out), nest)
-    root, nest = named_shifts(root, nest, region)
+    root, nest = shifted_rows(counted_ahead(root, nest.live_out), nest, region)
     rows = None if reassociate else folded(root, nest)
     if rows is not None:
         try:

@@ -24,9 +24,22 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
+from ...model import Region
 from .normal import normal_body, substituted
 from .restructure import wrapped_once
-from .shift_names import changed
+from .shift_names import changed, named_shifts
+from .shifts import shifts
+
+
+def shifted_rows(root: For, nest: Nest, region: Region) -> tuple[For, Nest]:
+    """The nest of a table whose rows are read a distance away that the data give, see `shifts`.
+
+    Its first row apart, and names for the distances; the same nest where there is no such table.
+    """
+    apart, named = named_shifts(first_row_apart(root, nest), nest, region)
+    if named is nest and not shifts(nest):
+        return root, nest  # tests of an index become narrower slices
+    return apart, named
 
 
 def first_row_apart(root: For, nest: Nest) -> For:

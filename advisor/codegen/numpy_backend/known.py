@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...loopnest.affine import Affine, affine, constant, extent_of, extent_symbol, variable
-from ...loopnest.ir import Assign, Compare, Const, Dim, Nest, expressions, statements, walk
+from ...loopnest.ir import (
+    Assign,
+    Compare,
+    Const,
+    Dim,
+    Nest,
+    Var,
+    expressions,
+    statements,
+    walk,
+)
 from .flat import Folded, Turning, row_text
 from .shifts import natural_distances, shifts
 
@@ -54,6 +64,8 @@ class Facts:
                     form = affine(other)
                     assert form is not None
                     self._define(extent_symbol(array, axis), form)  # zip(x, y): tested in front
+                case Compare(op="==", left=Var(name=name), right=Const(value=int() as value)):
+                    self._define(name, constant(value))
         for name, scalar in nest.scalars.items():
             if scalar.equals:
                 self._spelled.setdefault(name, name)

@@ -140,10 +140,11 @@ def _masked_copy(
 
     NumPy makes a copy first for operations, but not for the mask of ``copyto``.
     """
-    overlaps = isinstance(test, Load) and test.array in {
-        array, *session.nest.arrays[array].aliases
-    }  # fmt: skip
-    if overlaps and mask.dtype == "bool" and new.text == "True" and slot.endswith("]"):
+    known = session.nest.arrays[array]
+    same = isinstance(test, Load) and test.array in {array, *known.aliases}
+    overlaps = same and test.type.kind is Kind.BOOL  # else the mask is a new array
+    truths = known.element.kind is Kind.BOOL and slot.endswith("]")
+    if overlaps and truths and new.text == "True":
         return f"{slot} |= {mask.text}"
     where = f"{mask.text}.copy()" if overlaps else mask.text
     return f"{session.np}.copyto({slot}, {new.text}, where={where})"

@@ -21,9 +21,10 @@ MOST = 64
 _FUNCTION = '''\
 def {name}(table, key):
     """The number that the dictionary has under a key."""
-    if not -{most} <= key <= {most} or key != int(key):
+    place = int(max(-{most}, min({most}, key)))
+    if place != key:
         return float(1 // 0)  # no key: compiled code leaves it alone
-    found = table[int(key) + {most}]
+    found = table[place + {most}]
     if found != found:
         return float(1 // 0)  # no key
     return float(found)

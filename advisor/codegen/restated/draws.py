@@ -29,11 +29,11 @@ from ..draws_tests import generator_tests
 from ..nb_values import Unsupported
 from .draft import Draft
 from .generators import evaluated_first, operands, unconditional
-from .twister_find import draws_of_twisters
+from .twister_find import draws_of_twisters, has_compiled_forms
 
 MOST = 2**24
 """Numbers that are drawn at once: they take 128 MB."""
-_COMPILED = (PYTHON, LEGACY)
+_COMPILED = (PYTHON, LEGACY, GENERATOR)
 """Generators whose own steps can be compiled, see `twister`."""
 _UNIFORM = {"random", "random_sample", "rand"}
 _CALLED = ("float", "len", "max", "range", "type")
@@ -86,7 +86,7 @@ def without_draws(draft: Draft) -> Draft:
         if draws[0].kind in _COMPILED and len(draws) < draws_of_twisters(draft):
             return draft
     except Unsupported:
-        if all(draw.kind in _COMPILED for draw in draws):
+        if all(draw.kind == PYTHON for draw in draws) or has_compiled_forms(draft):
             return draft  # the generator itself can be compiled
         raise
     numpy, numpy_edit = import_edit(draft.source, "numpy", "np")
@@ -291,11 +291,53 @@ def _check_fixed(draft: Draft, loop: ast.For, text: str) -> None:
             raise Unsupported("how often the loop runs is not known before it", loop.lineno)
 
 
+def most_draws(draft: Draft, calls: Sequence[ast.Call]) -> tuple[str, tuple[str, ...]]:
+    """How often calls of the loop are made at most, as text, and what must hold for that.
+
+    Raises Unsupported.
+    """
+    counts = []
+    for call in calls:
+        loops = _loops_around_call(draft, call)
+        factors = [_trips(loop, loops[:depth]) for depth, loop in enumerate(loops)]
+        for loop, factor in zip(loops, factors, strict=True):
+            _check_fixed(draft, loop, factor)
+        counts.append(" * ".join(factors))
+    times = {text: counts.count(text) for text in counts}
+    most = " + ".join(text if n == 1 else f"{n} * {text}" for text, n in times.items())
+    numpy, _ = import_edit(draft.source, "numpy", "np")
+    return most, (*_type_tests(draft, most, numpy), _few(most))
+
+
+def _loops_around_call(draft: Draft, call: ast.Call) -> tuple[ast.For, ...]:
+    statements = (n for n in ast.walk(draft.loop) if isinstance(n, ast.stmt))
+    holding = [s for s in statements if any(inner is call for inner in ast.walk(s))]
+    inner = [s for s in holding if not isinstance(s, ast.For | ast.While)]
+    # a loop's bounds are not evaluated in each of its own iterations, but counting so is safe
+    return _loops_around(draft, inner[-1] if inner else holding[-1])
+
+
+def _few(most: str) -> str:
+    return f"{most} <= 2**{MOST.bit_length() - 1}"
+
+
 # ---------------------------------------------------------------------- tests
 def _tests(
     draft: Draft, first: Draw, places: Sequence[Place], most: str, numpy: str
 ) -> tuple[str, ...]:
     """What must hold before the numbers are drawn. Raises Unsupported."""
+    tests = _type_tests(draft, most, numpy)
+    tests += _argument_tests(draft, first)
+    stream = Stream("", tuple(place.draw for place in places), ())
+    try:
+        tests += generator_tests(draft.region, (stream,), numpy)
+    except Stop as stop:
+        raise Unsupported(stop.reason, stop.line) from stop
+    return (*dict.fromkeys(tests), _few(most))
+
+
+def _type_tests(draft: Draft, most: str, numpy: str) -> list[str]:
+    """What a number of draws is computed from is what was seen. Raises Unsupported."""
     tests = []
     for node in _read_in(ast.parse(most, mode="eval").body):
         seen = draft.values.get(node)
@@ -305,13 +347,7 @@ def _tests(
             tests.append(f"type({node}) is {numpy}.ndarray and {node}.ndim == {seen.ndim}")
         else:
             raise Unsupported(f"{node} was not seen to be a number or a list", draft.loop.lineno)
-    tests += _argument_tests(draft, first)
-    stream = Stream("", tuple(place.draw for place in places), ())
-    try:
-        tests += generator_tests(draft.region, (stream,), numpy)
-    except Stop as stop:
-        raise Unsupported(stop.reason, stop.line) from stop
-    return (*dict.fromkeys(tests), f"{most} <= 2**{MOST.bit_length() - 1}")
+    return tests
 
 
 def _argument_tests(draft: Draft, draw: Draw) -> list[str]:

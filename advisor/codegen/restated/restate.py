@@ -127,6 +127,8 @@ def _passed(region: Region, draft: Draft) -> Match | None:
     """The loop behind all passes, compiled. Raises Unsupported."""
     for one in PASSES:
         draft = one(draft)
+        if draft.in_python:
+            return _compiled(draft)  # what the other passes write would not suit that loop
     if not draft.edits or _compiles_as_it_is(region):
         same = isinstance(region.nest, Refusal)
         other = with_split_appends(draft) if same else _with_ends_only(draft)

@@ -24,11 +24,12 @@ MOST = 64
 _FUNCTION = '''\
 def {name}(table, {given}):
     """{call}, from a table of small numbers."""
-    if {index} < -{most} or {index} > {most}:
-        return table[1 // 0]  # not in the table: compiled code leaves it alone
-    found = table[int({index}) + {most}]
+    place = int(max(-{most}, min({most}, {index})))
+    if place != {index}:
+        return table[2**40]  # not in the table: compiled code leaves it alone
+    found = table[place + {width}]
     if not abs(found) < 1e308:
-        return table[1 // 0]  # NumPy may warn
+        return table[2**40]  # NumPy may warn
     return found
 '''
 
@@ -45,6 +46,8 @@ class _Tabled:
     fixed: tuple[str, ...]
     """As the loop has them, ``self.beta``; the parameters are their last parts."""
     divisors: tuple[str, ...]
+    most: int | float
+    """`MOST`, as the index has it."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -80,7 +83,12 @@ def _with_table(draft: Draft, one: _Tabled, numpy: str) -> Draft:
     draft = draft.advanced([*draft.above(draft.loop, lines), *edits], {table: _INFO})
     call = f"{numpy}.{one.function}({one.value})"
     text = _FUNCTION.format(
-        name=function, given=", ".join(one.parameters), call=call, index=one.index, most=MOST
+        name=function,
+        given=", ".join(one.parameters),
+        call=call,
+        index=one.index,
+        most=one.most,
+        width=MOST,
     )
     top = top_level_statement(draft.source, draft.loop)
     offset, block = functions_block(draft.source, top, [text])
@@ -142,16 +150,29 @@ def _of_one_index(
         return None
     index = [path for path in paths if path in nest.privates]
     fixed = tuple(path for path in paths if path not in nest.privates)
-    if len(index) != 1 or "." in index[0] or nest.privates[index[0]].kind is not Kind.INT:
+    if len(index) != 1 or "." in index[0] or not _is_counted(nest, index[0], name):
         return None
     if not all(_is_number(draft.values.get(path)) for path in fixed):
         return None
     inner = _Parameters().visit(ast.parse(ast.unparse(value), mode="eval").body)
     found = _Tabled(
-        ast.unparse(call), name, ast.unparse(inner), index[0], fixed, tuple(_divisors(value))
+        ast.unparse(call),
+        name,
+        ast.unparse(inner),
+        index[0],
+        fixed,
+        tuple(map(ast.unparse, _quotients(value))),
+        MOST if nest.privates[index[0]].kind is Kind.INT else float(MOST),
     )
     names = ("table", "found", *found.parameters)
-    return found if len(set(names)) == len(names) else None
+    divided = any(index[0] in (_paths(d) or ()) for d in _quotients(value))
+    return found if len(set(names)) == len(names) and not divided else None
+
+
+def _is_counted(nest: Nest, name: str, function: str) -> bool:
+    """A whole number, or a float that may be one (-0.0 and 0 have one exponential, two sines)."""
+    kind = nest.privates[name].kind
+    return kind is Kind.INT or (kind is Kind.FLOAT and function == "exp")
 
 
 def _paths(value: ast.expr) -> list[str] | None:
@@ -170,10 +191,10 @@ def _paths(value: ast.expr) -> list[str] | None:
     return None
 
 
-def _divisors(value: ast.expr) -> Iterator[str]:
+def _quotients(value: ast.expr) -> Iterator[ast.expr]:
     for node in ast.walk(value):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-            yield ast.unparse(node.right)
+            yield node.right
 
 
 def _is_number(seen: ValueInfo | None) -> bool:

@@ -20,8 +20,10 @@ from ..nb_text import functions_block, top_level_statement
 from ..nb_values import Unsupported
 from .conditions import as_flag, below_else
 from .draft import Draft
+from .draws import most_draws
 from .generators import is_calm
 from .in_order import before, calls_in
+from .own_loop import own_loop
 from .twister_families import State
 from .twister_find import Draw, Search
 from .twister_text import TAU, Kind
@@ -87,6 +89,7 @@ class _Writer:
         self.draft = draft
         self.first = first
         self.family = first.family
+        self.draws = draws
         self.drawing = drawing
         kinds = dict.fromkeys(d.method.kind for d in draws)
         known = first.family.kinds
@@ -95,7 +98,8 @@ class _Writer:
         self.new: list[str] = []
         functions = {key: self._free(kind.wanted) for key, kind in self.kinds.items()}
         functions |= {f.name: self._free(f"_{f.name.lstrip('_')}_drawn") for f in drawing}
-        words, kept = self._free("words"), self._free("kept")
+        before = self.family.beforehand
+        words, kept = map(self._free, ("halves", "taken") if before else ("words", "kept"))
         self.tables = self._tables(draws)
         self.shared = tuple(dict.fromkeys(self._shared()))
         self.math, self.math_edit = import_edit(draft.source, "math")
@@ -147,10 +151,8 @@ class _Writer:
         else:
             raise Unsupported("too many draws in one loop", self.draft.loop.lineno)
         draft = self.draft
-        values = {state.words: _array("int64", 625)}
-        if self.pairs:
-            values[state.kept] = _array("float64", 2)
-        draft = draft.advanced(draft.above(draft.loop, self.family.above(state)), values)
+        lines = self.family.above(state)
+        draft = draft.advanced(draft.above(draft.loop, lines), self.family.arrays(state))
         draft = draft.finally_(self.family.behind(state))
         test = self.family.same_kind(state.generator, package, module=self.first.module)
         if test:
@@ -163,13 +165,30 @@ class _Writer:
         """The names of the generator's state."""
         wanted = ("state", "state_after", "second")
         before, after, second = map(self._free, wanted)
-        return State(
-            generator, numpy, before, after, second, self.names.words, self.names.kept, self.pairs
-        )
+        words, kept, most = self.names.words, self.names.kept, self._most()
+        return State(generator, numpy, before, after, second, words, kept, self.pairs, most)
+
+    def _most(self) -> str:
+        """How many numbers are drawn beforehand, where they are. Raises Unsupported."""
+        if not self.family.beforehand:
+            return ""
+        draft, line = self.draft, self.draft.loop.lineno
+        if draft.edits:
+            raise Unsupported("numbers of a generator in a loop that does other odd things", line)
+        if self.drawing:
+            text = f"{self.drawing[0].name}() draws numbers of a generator that it is not given"
+            raise Unsupported(text, line)
+        most, tests = most_draws(draft, [draw.call for draw in self.draws])
+        for test in tests:
+            draft = draft.asking(test, Condition(test, Basis.OBSERVED, guarded=True, test=test))
+        self.draft = replace(draft, in_python=tuple(own_loop(draft)))
+        return f"{most} + 4096"
 
     def _plain(self, generator: str, package: str) -> dict[str, str]:
         """What Python runs where the loop is not compiled, by the name of the new function."""
         functions = self.names.functions
+        if self.family.beforehand:
+            return {functions[key]: "pass" for key in self.kinds}  # nobody calls them
         if not self.first.module:
             # functions cannot see the generator: they work on its words in Python, too
             word = functions["word"]
@@ -202,7 +221,7 @@ class _Writer:
     def _insert_functions(self, numpy: str) -> None:
         """The generator's steps, and copies of the user's functions that draw, above the loop."""
         draft, names = self.draft, self.names
-        known = {**names.functions, "math": names.math, "tau": TAU}
+        known = {**names.functions, "math": names.math, "numpy": numpy, "tau": TAU}
         parts = []
         for kind in self.kinds.values():
             text = kind.text
@@ -424,18 +443,3 @@ def _text_of(node: ast.expr, named: Sequence[tuple[ast.expr, str]]) -> str:
     text = ast.unparse(node)
     plain = isinstance(node, ast.Name | ast.Constant | ast.Attribute | ast.Subscript)
     return text if plain else f"({text})"
-
-
-def _array(dtype: str, extent: int) -> ValueInfo:
-    shape = (extent,)
-    return ValueInfo(
-        "ndarray",
-        "numpy.ndarray",
-        dtype=dtype,
-        ndim=1,
-        shape=shape,
-        min_shape=shape,
-        max_shape=shape,
-        c_contiguous=True,
-        writeable=True,
-    )

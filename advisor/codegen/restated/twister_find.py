@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ...loopnest.scope import dotted, local_names, module_of, own_nodes
 from .. import ast_tools as tools
-from ..draws_find import LEGACY, PYTHON, Known
+from ..draws_find import GENERATOR, LEGACY, PYTHON, Known
 from ..nb_values import Unsupported
 from .draft import Draft
 from .twister_families import Family, family_of
@@ -16,8 +16,20 @@ from .twister_text import Method
 
 
 def draws_of_twisters(draft: Draft) -> int:
-    """Draws of the loop, and calls of functions that draw. Raises Unsupported."""
-    return len(list(Search(draft).found(draft.loop, frozenset())))
+    """Draws of the loop, and calls of functions that draw, whether they have a compiled form."""
+    search = Search(draft)
+    calls = (n for n in own_nodes(draft.loop) if isinstance(n, ast.Call))
+    return sum(search.draws(call) for call in calls)
+
+
+def has_compiled_forms(draft: Draft) -> bool:
+    """Whether the steps of all draws of the loop are known."""
+    search = Search(draft)
+    try:
+        found = list(search.found(draft.loop, frozenset()))
+    except Unsupported:
+        return False
+    return bool(found)
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,10 @@ class Search:
         own = local_names(function)
         calls = (n for n in own_nodes(function) if isinstance(n, ast.Call))
         return any(self._asked(c, own) or _called(c, known) for c in calls)
+
+    def draws(self, call: ast.Call) -> bool:
+        """Whether a call of the loop draws, itself or in the function that it calls."""
+        return self._asked(call, frozenset()) is not None or _called(call, self.drawing)
 
     def found(self, scope: ast.AST, own: frozenset[str]) -> Iterator[Draw | ast.Call]:
         """Draws, and calls of functions that draw."""
@@ -123,7 +139,7 @@ class Search:
         if (dotted(call.func) or "").partition(".")[0] in own:
             return None
         found = Known(self.region).method(call.func) or self._of_module(call.func)
-        if found is None or found[1] not in (PYTHON, LEGACY) or found[3] in _MADE:
+        if found is None or found[1] not in (PYTHON, LEGACY, GENERATOR) or found[3] in _MADE:
             return None
         return found
 

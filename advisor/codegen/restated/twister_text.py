@@ -14,8 +14,10 @@ def {word}(words):
     """The next 32 bits of a Mersenne Twister: its words, and behind them the next one's place."""
     if words[624] == 624:
         for k in range(624):
-            bits = (words[k] & 0x80000000) | (words[(k + 1) % 624] & 0x7FFFFFFF)
-            words[k] = words[(k + 397) % 624] ^ (bits >> 1) ^ (0x9908B0DF * (bits & 1))
+            after = k + 1 if k < 623 else 0
+            beyond = k + 397 if k < 227 else k - 227
+            bits = (words[k] & 0x80000000) | (words[after] & 0x7FFFFFFF)
+            words[k] = words[beyond] ^ (bits >> 1) ^ (0x9908B0DF * (bits & 1))
         words[624] = 0
     bits = words[words[624]]
     words[624] += 1
