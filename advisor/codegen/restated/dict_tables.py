@@ -57,11 +57,19 @@ def _dicts(draft: Draft) -> Iterator[str]:
     harmless = {id(node) for _, node in read}
     for name in {name for name, _ in read}:
         seen = draft.values.get(name)
-        if seen is None or seen.type_name != "builtins.dict":
+        if seen is None or seen.type_name != "builtins.dict" or not _of_floats(seen):
             continue
         others = (n for n in ast.walk(draft.loop) if isinstance(n, ast.Name) and n.id == name)
         if all(id(node) in harmless for node in others):
             yield name
+
+
+def _of_floats(seen: ValueInfo) -> bool:
+    """Whether nothing else was seen under its keys: rows of neighbours have no place here."""
+    values = dict(seen.members).get("values")
+    if values is None:
+        return True  # the text asks
+    return values.ndim == 1 and values.element is not None and values.element.kind == "float"
 
 
 def _with_table(draft: Draft, name: str) -> Draft:
