@@ -21,9 +21,9 @@ demo: $(VENV)/.installed
 	echo "rewritten: $$( { time -p "$$bin/python" life_naive.py >b.txt; } 2>&1 | grep real)" && \
 	cmp a.txt b.txt && echo "same output"
 
-# A quarter of the time tests wait for the programs that they start: three share two cores well.
+# Tests often wait for the programs that they start: four share two cores well.
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal $(PYTEST_ARGS)
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
