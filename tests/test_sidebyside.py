@@ -89,19 +89,18 @@ def test_runs_that_could_meet_come_in_turn(text: str, alone: bool):
     assert keeps_to_itself(sources(text)) is alone
 
 
-def test_a_core_memory_and_room_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_core_memory_and_room_are_asked_for():
     found = sources(PROGRAM)
     box: Any = SimpleNamespace(copied=1000)
-    machine = replace(describe(), memory=10_000)
+    machine = replace(describe(), memory=10_000, cores=2)
     run = RunResult(Exited(0), wall=4.0, cpu=4.1, max_rss=900)
-    monkeypatch.setattr(sidebyside, "_cores", lambda: 2)
     assert may_run_twice(found, run, machine, box)
     assert not may_run_twice(found, replace(run, cpu=7.0), machine, box)
+    assert not may_run_twice(found, replace(run, cpu=1.6), machine, box)  # others have the cores
     assert not may_run_twice(found, replace(run, max_rss=2_000), machine, box)
     assert not may_run_twice(found, replace(run, end=Exited(3)), machine, box)
     assert not may_run_twice(found, run, machine, SimpleNamespace(copied=1 << 30))  # type: ignore[arg-type]
-    monkeypatch.setattr(sidebyside, "_cores", lambda: 1)
-    assert not may_run_twice(found, run, machine, box)
+    assert not may_run_twice(found, run, replace(machine, cores=1), box)
 
 
 # --------------------------------------------------------------------- two at a time
@@ -137,12 +136,13 @@ def program(folder: Path) -> Target:
     return Target(script, (), None, folder, sys.executable, "prog.py")
 
 
-def look(target: Target, stages: Stages) -> tuple[Looked, Mapping[str, int]]:
+def look(target: Target, stages: Stages, cores: int) -> tuple[Looked, Mapping[str, int]]:
     """What is seen of a program, and how many states of each function are held."""
     found = read_sources(target)
     bare = RunResult(Exited(0), wall=0.8, cpu=0.8, max_rss=1)
     with Sandbox(target) as box, StateServer({}, box.own) as server:
-        journey = Journey(target, Options(), stages, datetime.now(), describe())
+        machine = replace(describe(), cores=cores)
+        journey = Journey(target, Options(), stages, datetime.now(), machine)
         stdin = box.root / "stdin"
         stdin.touch()
         seen = journey.observe(box, bare, stdin, found, server, Deadline(60.0))
@@ -150,13 +150,12 @@ def look(target: Target, stages: Stages) -> tuple[Looked, Mapping[str, int]]:
     return seen, {name: names.count(name) for name in names}
 
 
-def test_the_same_is_seen_in_turn_and_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_same_is_seen_in_turn_and_at_a_time(tmp_path: Path):
     target = program(tmp_path)
     seen, held, stages = {}, {}, {}
     for cores in (1, 2):
-        monkeypatch.setattr(sidebyside, "_cores", lambda cores=cores: cores)
         stages[cores] = Stages()
-        seen[cores], held[cores] = look(target, stages[cores])
+        seen[cores], held[cores] = look(target, stages[cores], cores)
     assert [cost.stage for cost in stages[1].costs] == ["scalene", "line profile"]
     assert [cost.stage for cost in stages[2].costs] == [TOGETHER]
     sites = [[r.site for chain in one.chains for r in chain] for one in seen.values()]
