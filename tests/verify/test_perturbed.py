@@ -83,7 +83,8 @@ def test_how_long_a_run_may_take_follows_from_the_original_and_the_first_call(
     assert order["beyond"] == pytest.approx(patience), "a run begun in time may come to its end"
     again = Holder([done(2)], [done(2)])
     judged(again, first_call=first_call, reserve=1.0)
-    assert again.orders[0]["beyond"] <= 1.0 + 1e-6, "but never past what is left of the budget"
+    # Two clocks are read, one after the other; without the bound it would be seconds more.
+    assert again.orders[0]["beyond"] <= 1.0 + 0.25, "but never past what is left of the budget"
 
 
 def test_a_rewrite_that_does_not_end_is_refused_if_it_had_its_time() -> None:
