@@ -329,3 +329,10 @@ def test_the_list_that_is_read(tmp_path: Path) -> None:
     grown = "xs = [1.0, 2.0, 4.0, 8.0]\nargs = (xs, 1, xs)"
     before, after = (run(t, "extended", inputs=grown, folder=tmp_path) for t in (text, found[0]))
     assert_same(before, after)
+
+
+def test_the_report_names_lines_of_the_users_file(tmp_path: Path) -> None:
+    """The loop is restated in more lines than it has."""
+    found = answer("spread", CASES["spread"], tmp_path)
+    assert not isinstance(found, Refusal)
+    assert "lines 3-4" in [condition.evidence for condition in found[1].ledger]

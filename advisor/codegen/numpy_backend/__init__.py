@@ -309,7 +309,7 @@ def _match(
         Condition(
             "no iteration of the vectorised loops needs what another one writes",
             Basis.PROVED,
-            f"lines {region.lines[0]}-{region.lines[1]}",
+            f"lines {around.loop.lineno}-{around.loop.end_lineno}",  # the user's, not a draft's
         )
     )
     return Match(

@@ -87,7 +87,7 @@ def _with_table(draft: Draft, name: str) -> Draft:
         edits += [Edit(start, first, f"{function}({table}, "), Edit(last, end, ")")]
     each = f"{name}.get(key, {numpy}.nan) for key in range(-{MOST}, {MOST + 1})"
     lines = [f"{table} = {numpy}.array([{each}])"]
-    draft = draft.advanced([*draft.above(draft.loop, lines), *edits], {table: _INFO})
+    draft = draft.advanced([*draft.above(draft.loop, lines), *edits], {table: table_info(MOST)})
     top = top_level_statement(draft.source, draft.loop)
     text = _FUNCTION.format(name=function, most=MOST)
     offset, block = functions_block(draft.source, top, [text])
@@ -106,14 +106,17 @@ def _with_table(draft: Draft, name: str) -> Draft:
     return draft
 
 
-_INFO = ValueInfo(
-    "ndarray",
-    "numpy.ndarray",
-    dtype="float64",
-    ndim=1,
-    shape=(2 * MOST + 1,),
-    min_shape=(2 * MOST + 1,),
-    max_shape=(2 * MOST + 1,),
-    c_contiguous=True,
-    writeable=True,
-)
+def table_info(most: int) -> ValueInfo:
+    """An array of floats with a place for every whole number from ``-most`` to ``most``."""
+    shape = (2 * most + 1,)
+    return ValueInfo(
+        "ndarray",
+        "numpy.ndarray",
+        dtype="float64",
+        ndim=1,
+        shape=shape,
+        min_shape=shape,
+        max_shape=shape,
+        c_contiguous=True,
+        writeable=True,
+    )

@@ -17,6 +17,7 @@ from ...model import Basis, Condition, Edit, ValueInfo
 from .. import ast_tools as tools
 from ..nb_calls import NUMPY_LAST_DIGIT
 from ..nb_text import functions_block, top_level_statement
+from .dict_tables import table_info
 from .draft import Draft
 
 MOST = 64
@@ -80,7 +81,7 @@ def _with_table(draft: Draft, one: _Tabled, numpy: str) -> Draft:
         f'with {numpy}.errstate(all="ignore"):  # not all of them may be needed',
         f"    {table} = {numpy}.array([{each}])",
     ]
-    draft = draft.advanced([*draft.above(draft.loop, lines), *edits], {table: _INFO})
+    draft = draft.advanced([*draft.above(draft.loop, lines), *edits], {table: table_info(MOST)})
     call = f"{numpy}.{one.function}({one.value})"
     text = _FUNCTION.format(
         name=function,
@@ -100,19 +101,6 @@ def _with_table(draft: Draft, one: _Tabled, numpy: str) -> Draft:
     for test in tests:
         draft = draft.asking(test, Condition(test, Basis.OBSERVED, guarded=True, test=test))
     return draft
-
-
-_INFO = ValueInfo(
-    "ndarray",
-    "numpy.ndarray",
-    dtype="float64",
-    ndim=1,
-    shape=(2 * MOST + 1,),
-    min_shape=(2 * MOST + 1,),
-    max_shape=(2 * MOST + 1,),
-    c_contiguous=True,
-    writeable=True,
-)
 
 
 def _type_test(draft: Draft, name: str, numpy: str) -> str:
