@@ -39,26 +39,41 @@ for line in sys.stdin.buffer:
     if word[0] == b"+": groups.add(int(word[1]))
     elif word[0] == b"-": groups.discard(int(word[1]))
     elif word[0] == b"end": sys.exit()
-for attempt in range(50):
-    if os.path.isdir("/proc/self"):
-        for name in os.listdir("/proc"):
-            if name.isdigit() and int(name) != os.getpid():
-                try:
-                    with open("/proc/" + name + "/limits") as file:
-                        found = re.search(r"realtime timeout +(\d+)", file.read())
-                    if found and int(found[1]) >> 10 == brand:
-                        os.kill(int(name), signal.SIGKILL)
-                except OSError: pass
-    for group in groups:
-        try: os.killpg(group, signal.SIGKILL)
+def left():
+    found = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        if name.isdigit() and int(name) != os.getpid():
+            try:
+                with open("/proc/" + name + "/limits") as file:
+                    limit = re.search(r"realtime timeout +(\d+)", file.read())
+                with open("/proc/" + name + "/stat") as file:
+                    state = file.read().rpartition(")")[2].split()[0]
+            except OSError: continue
+            if limit and int(limit[1]) >> 10 == brand and state not in "ZX":
+                found.append(int(name))
+    return found
+for group in groups:
+    try: os.killpg(group, signal.SIGKILL)
+    except OSError: pass
+clean = 0
+for attempt in range(100):
+    found = left()
+    for pid in found:
+        try: os.kill(pid, signal.SIGKILL)
         except OSError: pass
-    groups.clear()
-    shutil.rmtree(scratch, ignore_errors=True)
-    if not os.path.exists(scratch): break
-    time.sleep(0.1)
+    clean = 0 if found else clean + 1
+    if clean >= 2:
+        shutil.rmtree(scratch, ignore_errors=True)
+        if not os.path.exists(scratch): break
+        time.sleep(0.1)
+    else: time.sleep(0.01)
 """
 """Reads the process groups in use from the tool. Its end of file without ``end`` means that the
-tool died: then the groups, whatever carries our brand, and the scratch folder go."""
+tool died: then the groups, whatever carries our brand, and the scratch folder go. What was started
+while a list was read is not on it: so it looks until it has twice found none."""
+
+LOOKS = 100
+"""Most looks for what is left of a run."""
 
 
 # ------------------------------------------------------------------ brands
@@ -92,15 +107,31 @@ def branded(scratch: Path, run: int | None = None) -> Iterator[Path]:
                 continue  # thousands, on a shared machine
             found = _RTTIME.search((folder / "limits").read_text())
             value = int(found[1]) if found else 0
-            if value // RUNS == wanted and run in (None, value % RUNS):
+            if value // RUNS == wanted and run in (None, value % RUNS) and not _ended(folder):
                 yield folder
 
 
+def _ended(folder: Path) -> bool:
+    """Whether nobody has asked yet how this process ended: it keeps its limits until then."""
+    return (folder / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+
+
 def end_branded(scratch: Path, run: int | None = None) -> None:
-    """Kill what is left of one run, or of all runs, whatever group and session it is in."""
-    for folder in branded(scratch, run):
-        with contextlib.suppress(OSError):
-            os.kill(int(folder.name), signal.SIGKILL)
+    """Kill what is left of one run, or of all runs, whatever group and session it is in.
+
+    A process may have started another between our list of processes and its own end: where
+    something was found, two looks in turn must find nothing; at most `LOOKS`.
+    """
+    clean = 1
+    for _ in range(LOOKS):
+        found = [int(folder.name) for folder in branded(scratch, run)]
+        clean = 0 if found else clean + 1
+        if clean == 2:
+            return
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.002)
 
 
 def settle(group: int, seconds: float) -> bool:

@@ -11,7 +11,7 @@ import sys
 import textwrap
 import time
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ import pytest
 
 from gpuadvise.errors import UsageProblem
 from gpuadvise.model import Exited, Killed, Target
-from gpuadvise.observe import landlock, launch, limits, running, sandbox
+from gpuadvise.observe import landlock, launch, limits, process, running, sandbox
 from gpuadvise.observe.elsewhere import may_write_elsewhere
 from gpuadvise.observe.mirror import Limits
 from gpuadvise.observe.sandbox import Sandbox
@@ -471,17 +471,46 @@ with Sandbox(target) as box:
     wait_for(lambda: not branded(root) and not root.exists())
 
 
+def test_what_is_started_while_others_are_ended_ends_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = [["101", "102"], [], ["103"], [], []]  # 102's child was not yet on the first two lists
+    killed: list[int] = []
+
+    def look(scratch: Path, run: int | None) -> Iterator[Path]:
+        yield from (Path("/proc") / pid for pid in looks.pop(0))
+
+    monkeypatch.setattr(process, "branded", look)
+    monkeypatch.setattr(os, "kill", lambda pid, signal: killed.append(pid))
+    process.end_branded(tmp_path)
+    assert killed == [101, 102, 103]
+    assert looks == []
+
+
+@needs_proc
+def test_who_is_dead_but_not_asked_for_is_not_left(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        process.brand(child.pid, tmp_path, 3)
+        assert [folder.name for folder in process.branded(tmp_path, 3)] == [str(child.pid)]
+        process.end_branded(tmp_path)
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # dead, and still to be reaped
+        assert list(process.branded(tmp_path)) == []
+
+
 def branded(root: Path) -> list[str]:
+    """The processes of a sandbox, but for those that init has still to reap."""
     from gpuadvise.observe.process import RUNS, brand_of
 
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            lines = (folder / "limits").read_text().splitlines()
+            limits = (folder / "limits").read_text().splitlines()
+            status = (folder / "status").read_text()
         except OSError:
             continue
-        words = next((k.split()[3] for k in lines if k.startswith("Max realtime timeout")), "")
-        if words.isdigit() and int(words) // RUNS == brand_of(root):
+        words = next((k.split()[3] for k in limits if k.startswith("Max realtime timeout")), "")
+        ours = words.isdigit() and int(words) // RUNS == brand_of(root)
+        if ours and "\nState:\tZ" not in status:
             found.append(folder.name)
     return found
 
@@ -495,11 +524,11 @@ def alive(pid: int) -> bool:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    for _ in range(200):
+    for _ in range(600):
         if condition():
             return
         time.sleep(0.05)
-    pytest.fail("did not happen within 10 s")
+    pytest.fail("did not happen within 30 s")
 
 
 @needs_proc
