@@ -28,6 +28,7 @@ from .perturb_replay import BYTE_LIMIT, NODE_LIMIT, Execute, Order, Replay, dirt
 from .perturb_slots import inputs_of
 from .reached import Files, described, in_words, state_roots
 from .states_api import Held, HeldCall
+from .unreached import Hidden, reaches_for, unreached, words_of
 from .warmup import Snapshot, other_number, returned_again, warm_up
 from .widen import Impossible, widened
 
@@ -55,6 +56,8 @@ class Request:
     """Folder in which the new text lies, and compiled code may be cached."""
     again: bool = False
     """Where it is warmed up: say whether another call returns an object that this one made."""
+    one: bool = False
+    """Where it is warmed up: by one call, as one takes long."""
     perturb: Order | None = None
     """Run on perturbed inputs instead of the recorded ones."""
 
@@ -74,6 +77,7 @@ class Request:
             limit=fields["limit"],
             trial=trial,
             again=fields.get("again", False),
+            one=fields.get("one", False),
             perturb=Order.parse(fields["perturb"]) if fields.get("perturb") else None,
         )
 
@@ -91,6 +95,7 @@ def restore_all(state: Held, originals: Mapping[str, bytes]) -> None:
     """Remove the instrumentation from the live code (once, in the holder)."""
     files = Files(state, originals)
     for path, text in originals.items():
+        words_of(text)  # looked up once: attempts are copies of this process
         if path in files.namespaces:
             rebuild.restore(files.namespaces[path], text, files.filenames[path])
 
@@ -181,6 +186,17 @@ def _statement(
     return lambda: exec(code, state.namespace)
 
 
+@dataclass(frozen=True)
+class Ready:
+    """Code that is in place, and what of the process is looked at when it has run."""
+
+    invoke: Invoke
+    loaded: frozenset[str]
+    """Modules with random generators that were there before the attempt."""
+    hidden: Hidden
+    """Globals that it cannot reach."""
+
+
 @dataclass
 class Outcome:
     """How the call ended."""
@@ -226,6 +242,7 @@ def run(state: Held, request: Request, streams: Streams, loaded: frozenset[str])
     outcome = Outcome()
     files = Files(state, request.originals)
     names = {path: frozenset(space) for path, space in files.namespaces.items()}
+    hidden = unreached(state, files.namespaces, request.originals)
     start = perf_counter()
     try:
         if request.side == "wider":
@@ -238,8 +255,11 @@ def run(state: Held, request: Request, streams: Streams, loaded: frozenset[str])
     except BaseException as problem:  # the new top-level code itself may raise anything
         return {"status": "crashed", "why": in_words(problem)}
     outcome.setup = perf_counter() - start
+    if beyond := reaches_for(state, request.originals, request.changed, hidden):
+        return {"status": beyond[0], "why": beyond[1]}
+    ready = Ready(invoke, loaded, hidden)
     if request.perturb is not None:
-        return _perturbed(state, request, request.perturb, streams, (invoke, loaded), outcome.setup)
+        return _perturbed(state, request, request.perturb, streams, ready, outcome.setup)
     before: Snapshot | None = None
     if request.warm:
         data: Any = state.namespace
@@ -250,10 +270,12 @@ def run(state: Held, request: Request, streams: Streams, loaded: frozenset[str])
         added = {p: frozenset(space) - names[p] for p, space in files.namespaces.items()}
         spaces = [(space, added[path]) for path, space in files.namespaces.items()]
 
-        def roots() -> dict[str, Any]:
-            return state_roots(state, files, added)
+        leave_out = {path: names | hidden.get(path, names) for path, names in added.items()}
 
-        found = warm_up(roots, spaces, data, invoke, other)
+        def roots() -> dict[str, Any]:
+            return state_roots(state, files, leave_out)
+
+        found = warm_up(roots, spaces, data, invoke, other, one=request.one)
         if isinstance(found, str):
             return {"status": "cold only", "why": found}
         before = found
@@ -270,7 +292,7 @@ def run(state: Held, request: Request, streams: Streams, loaded: frozenset[str])
         answer["kernels"] = compiled_kernels(files.namespaces.values())
     if request.capture:
         try:
-            _write_capture(state, files, outcome, streams, loaded)
+            _write_capture(state, files, outcome, streams, ready)
         except capture.TooLarge as reason:
             return {"status": "unavailable", "why": f"the state has {reason}"}
     if request.again and before is not None:
@@ -300,7 +322,7 @@ def _perturbed(
     request: Request,
     order: Order,
     streams: Streams,
-    ready: tuple[Invoke, frozenset[str]],
+    ready: Ready,
     spent: float,
 ) -> dict[str, Any]:
     """Run the code that is in place on perturbed inputs; the answer has one entry for each."""
@@ -316,8 +338,7 @@ def _perturbed(
     return {"status": "done", "runs": runs, "base": replay.base and replay.base.plain()}
 
 
-def _executor(files: Files, streams: Streams, ready: tuple[Invoke, frozenset[str]]) -> Execute:
-    invoke, loaded = ready
+def _executor(files: Files, streams: Streams, ready: Ready) -> Execute:
     limits = {"node_limit": NODE_LIMIT, "byte_limit": BYTE_LIMIT}
 
     def execute(state: Held) -> dict[str, Any]:
@@ -326,12 +347,12 @@ def _executor(files: Files, streams: Streams, ready: tuple[Invoke, frozenset[str
             return state.function(*state.args, **state.kwargs)
 
         outcome = Outcome()
-        run = call if isinstance(state, HeldCall) else invoke
+        run = call if isinstance(state, HeldCall) else ready.invoke
         measure(run, outcome, surroundings.QUICK)
         dirty_memory(0)  # the buffers of the capture need no filling
         _flush()
         try:
-            _write_capture(state, files, outcome, streams, loaded, **limits)
+            _write_capture(state, files, outcome, streams, ready, **limits)
         except capture.TooLarge as reason:
             return {"status": "too large", "why": str(reason)}
         return _ended(outcome)
@@ -344,7 +365,7 @@ def _write_capture(
     files: Files,
     outcome: Outcome,
     streams: Streams,
-    loaded: frozenset[str],
+    ready: Ready,
     *,
     node_limit: int = capture.NODE_LIMIT,
     byte_limit: int = capture.BYTE_LIMIT,
@@ -356,10 +377,10 @@ def _write_capture(
         "stdout": os.pread(streams.stdout, OUTPUT_LIMIT, 0),
         "folder": _folder(),
         "process": surroundings.changed_since(outcome.before),
-        **state_roots(state, files),
-        "random": sys.modules["random"].getstate() if "random" in loaded else None,
+        **state_roots(state, files, ready.hidden),
+        "random": sys.modules["random"].getstate() if "random" in ready.loaded else None,
         "numpy.random": (
-            sys.modules["numpy.random"].get_state() if "numpy.random" in loaded else None
+            sys.modules["numpy.random"].get_state() if "numpy.random" in ready.loaded else None
         ),
     }
     with os.fdopen(os.dup(streams.capture), "wb", buffering=1 << 16) as stream:

@@ -9,7 +9,8 @@ process that ran somebody's program is data, not code.
 A *value* in the document is a JSON scalar (None, bool, int, float, str as such), or a list whose
 first item says what it is: ``["r", node]``, ``["c", re, im]``, ``["n", dtype, hex]`` (a NumPy
 scalar), ``["b", hex]``, ``["I", hex]`` (a huge int), ``["q", kind, name]`` (something known by its
-name), ``["t", ...]`` (a tuple of such values, only as an element of a set).
+name), ``["t", ...]`` (a tuple of such values, only as an element of a set), or ``{"e": serial}``
+(a record that is packed with others, see ``packing``).
 
 This module runs inside the user's process: it imports nothing heavy, and NumPy only if the
 process has it already.
@@ -27,8 +28,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from .describe import attributes, code_digest, only_attributes, qualified, slots, special
+from .describe import (
+    attributes,
+    code_digest,
+    memory_of,
+    only_attributes,
+    qualified,
+    slots,
+    special,
+    steady,
+)
 from .describe_frames import frame_node
+from .packing import PACK_FROM, SHARED, WEIGHT, Packer, apart, raw_numbers
 
 __all__ = ["Capture", "TooLarge", "parse", "qualified", "read", "slots", "take", "write"]
 
@@ -39,9 +50,6 @@ NODE_LIMIT = 1_500_000
 """Objects walked per capture; about 3 s. Beyond it the state is not compared in full."""
 BYTE_LIMIT = 512 << 20
 """Array bytes written per capture; larger arrays are then compared by their digest only."""
-PACK_FROM = 8
-"""Lists of this many floats or ints are written as raw numbers."""
-
 ELEMENT_LIMIT = 2000
 """Objects without an order of their own in one set that are put in order by their content."""
 MACHINERY = frozenset({"numba", "llvmlite", "line_profiler", "gpuadvise"})
@@ -75,16 +83,17 @@ class _Encoder:
         self._groups: dict[int, int] = {}
         self._owners: list[Any] = []
         self._numpy: Any = sys.modules.get("numpy")
+        self._packer = Packer(self._blob, self._ids)
+        self._shared = False
         self.nodes: list[dict[str, Any]] = []
 
     def run(self, roots: Mapping[str, Any]) -> dict[str, Any]:
-        document = {"roots": {name: self.value(root) for name, root in roots.items()}}
+        numbered = {name: self.value(root) for name, root in roots.items()}
         done = 0
         while done < len(self._alive):
             self.nodes.append(self._described(self._alive[done]))
             done += 1
-        document["nodes"] = self.nodes  # type: ignore[assignment]
-        return document
+        return {"roots": numbered, "nodes": self.nodes, "shared": self._shared}
 
     # ------------------------------------------------------------- values
     def value(self, thing: Any) -> Value:
@@ -98,7 +107,13 @@ class _Encoder:
         if kind is bytes and len(thing) <= 4096:
             return ["b", thing.hex()]
         named = self._by_name(thing)
-        return named if named is not None else ["r", self._node(thing)]
+        if named is not None:
+            return named
+        serial = self._packer.serials.get(id(thing))
+        if serial is None:
+            return ["r", self._node(thing)]
+        self._shared = True
+        return {SHARED: serial}
 
     def _by_name(self, thing: Any) -> Value:
         if isinstance(thing, types.ModuleType):
@@ -130,11 +145,14 @@ class _Encoder:
         known = self._ids.get(id(thing))
         if known is not None:
             return known
-        if len(self._alive) >= self._node_limit:
-            raise TooLarge(f"more than {self._node_limit} objects")
+        self._check_limit(1)
         self._ids[id(thing)] = len(self._alive)
         self._alive.append(thing)
         return len(self._alive) - 1
+
+    def _check_limit(self, more: int = 0) -> None:
+        if len(self._alive) + self._packer.records // WEIGHT + more > self._node_limit:
+            raise TooLarge(f"more than {self._node_limit} objects")
 
     def _element(self, thing: Any) -> Value:
         """A set's element: without a node where possible, as nodes have no sortable content."""
@@ -153,17 +171,14 @@ class _Encoder:
 
     def _describe(self, thing: Any) -> dict[str, Any]:
         kind = type(thing)
-        if kind is list:
-            return {"t": "list", **self._sequence(thing)}
-        if kind is tuple:
-            return {"t": "tuple", **self._sequence(thing)}
+        if kind is list or kind is tuple:
+            return {"t": kind.__name__, **self._sequence(thing)}
         if kind is dict:
-            return {"t": "dict", "v": self._items(thing)}
+            return {"t": "dict", **self._mapping(thing)}
         if kind is types.FunctionType:
             return self._function(thing)
         if kind is types.MethodType:
-            parts = [self.value(thing.__func__), self.value(thing.__self__)]
-            return {"t": "method", "v": parts}
+            return {"t": "method", "v": [self.value(thing.__func__), self.value(thing.__self__)]}
         np = self._numpy
         if np is not None and issubclass(kind, np.ndarray):
             return self._array(thing)
@@ -182,15 +197,22 @@ class _Encoder:
 
     def _sequence(self, thing: Any) -> dict[str, Any]:
         if len(thing) >= PACK_FROM:
-            kinds = set(map(type, thing))
-            if kinds == {float}:
-                return {"p": "d", **self._blob(array.array("d", thing).tobytes())}
-            if kinds == {int}:
-                try:
-                    return {"p": "q", **self._blob(array.array("q", thing).tobytes())}
-                except OverflowError:  # beyond 64 bits: one by one
-                    pass
+            raw = raw_numbers(thing, set(map(type, thing)))
+            if raw is not None:
+                return {"p": raw[0], **self._blob(raw[1])}
+            column = self._packer.packed(thing)
+            if column is not None:
+                self._check_limit()
+                return {"packed": [column]}
         return {"v": [self.value(item) for item in thing]}
+
+    def _mapping(self, thing: Any) -> dict[str, Any]:
+        """Keys and values of any dictionary, in their order."""
+        columns = self._packer.packed_pairs(dict.keys(thing), dict.values(thing))
+        if columns is not None:
+            self._check_limit()
+            return {"packed": columns}
+        return {"v": [[self.value(key), self.value(item)] for key, item in dict.items(thing)]}
 
     def _items(self, thing: Any) -> list[list[Value]]:
         return [[self.value(key), self.value(item)] for key, item in thing.items()]
@@ -219,9 +241,8 @@ class _Encoder:
         if issubclass(kind, tuple):
             return {"t": "tuple", **self._sequence(tuple(tuple.__iter__(thing)))}
         if issubclass(kind, dict):
-            pairs = [[self.value(k), self.value(v)] for k, v in dict.items(thing)]
             made = self.value(thing.default_factory) if issubclass(kind, defaultdict) else None
-            return {"t": "dict", "v": pairs, "made": [made]}
+            return {"t": "dict", **self._mapping(thing), "made": [made]}
         if issubclass(kind, deque):
             return {"t": "list", "x": thing.maxlen, **self._sequence(list(deque.__iter__(thing)))}
         if issubclass(kind, bytes | bytearray):
@@ -243,7 +264,7 @@ class _Encoder:
         """
         base: Any = set if issubclass(kind, set) else frozenset
         items = list(base.__iter__(thing))
-        if all(map(_steady, items)):
+        if all(map(steady, items)):
             return {"x": "ordered", "v": [self._element(item) for item in items]}
         if not all(type(item) is str for item in items) and len(items) <= ELEMENT_LIMIT:
             items.sort(key=self._rank)
@@ -298,7 +319,7 @@ class _Encoder:
 
     # -------------------------------------------------------------- arrays
     def _array(self, thing: Any) -> dict[str, Any]:
-        root, start = _memory_of(thing, self._numpy)
+        root, start = memory_of(thing, self._numpy)
         self._owners.append(root)
         kind = type(thing)
         node = {
@@ -346,30 +367,6 @@ class _Encoder:
         return {"at": start, "size": size}
 
 
-def _steady(item: Any) -> bool:
-    """Hashed alike in every process: numbers, and tuples of them."""
-    if type(item) is tuple:
-        return all(map(_steady, item))
-    return type(item) in _NUMBERS
-
-
-def _memory_of(thing: Any, np: Any) -> tuple[Any, int]:
-    """The object that owns an array's memory, and the address it starts at."""
-    owner, root = thing, thing
-    while True:
-        if isinstance(root, np.ndarray):
-            owner, base = root, root.base
-        elif isinstance(root, memoryview):
-            base = root.obj
-        elif type(root).__name__ == "DummyArray":  # between as_strided() and what it looks at
-            base = root.base
-        else:
-            base = None
-        if base is None:
-            return root, owner.__array_interface__["data"][0]
-        root = base
-
-
 def write(
     roots: Mapping[str, Any],
     sink: Callable[[bytes], None],
@@ -400,9 +397,20 @@ class Capture:
     roots: Mapping[str, Value]
     nodes: tuple[Mapping[str, Any], ...]
     data: memoryview = field(repr=False)
+    shared: bool = False
+    """Something refers to a record that is packed with others."""
+
+    def apart(self) -> Capture:
+        """The same with all objects described one by one. Raises packing.Digested."""
+        if not any("packed" in node for node in self.nodes):
+            return self
+        nodes = apart(self.nodes, self.bytes_of, shared=self.shared)
+        return Capture(self.roots, nodes, self.data)
 
     def bytes_of(self, node: Mapping[str, Any]) -> memoryview | None:
         """The raw data of a node; None if only its digest was kept."""
+        if "raw" in node:
+            return memoryview(node["raw"])
         if "at" not in node:
             return None
         return self.data[node["at"] : node["at"] + node["size"]]
@@ -418,7 +426,8 @@ def parse(content: bytes | memoryview) -> Capture:
     if start < 0:
         raise ValueError("the capture is cut off")
     document = json.loads(bytes(view[start:-8]))
-    return Capture(document["roots"], tuple(document["nodes"]), view[:start])
+    nodes, shared = tuple(document["nodes"]), document["shared"]
+    return Capture(document["roots"], nodes, view[:start], shared)
 
 
 def read(stream: IO[bytes]) -> Capture:

@@ -39,6 +39,7 @@ from .runs import over
 from .schedule import NEXT_RUN
 from .script import ScriptTrials
 from .server import StateServer
+from .simulated import on_simulator
 from .trying import OUT_OF_TIME, Progress, Trying
 
 WHOLE_SCRIPTS = 2
@@ -149,7 +150,7 @@ class _Choice:
         if more := [*rest.trials, *timed]:
             tried = _regrouped(allowed, [*(t for p in tried for t in p), *more])
         return Chosen(
-            findings=tuple(self._findings(tried, whole, composer)),
+            findings=tuple(on_simulator(self.trying, self._findings(tried, whole, composer))),
             patched=whole.patched if whole else {},
             script_verdict=whole.verdict if whole else None,
             refused=tuple(self.refused),

@@ -182,6 +182,7 @@ def _not_kept(before: ast.Module, after: ast.Module, guards: set[str]) -> str | 
                 guards,
                 _nameless if early else _key,
             )
+            kept = kept or (early and _gives_up(node, added, blocks))
         if not kept:
             return f"line {node.lineno} of the new text does not fall back to the original"
     if not plain:
@@ -206,6 +207,42 @@ def _followed(block: Block, added: dict[str, Block]) -> Block:
         case [ast.Return(value=ast.Call(func=ast.Name(id=name)))] if name in added:
             return added[name]
     return block
+
+
+def _gives_up(test: ast.If | ast.IfExp, added: dict[str, Block], blocks: list[list[str]]) -> bool:
+    """Whether the test ends a new function with None, on which its caller runs the original. ::
+
+    result = _run_on_gpu(u)
+    if result is not None:
+        return result
+    for i in range(n):     # as it was
+    """
+    if not isinstance(test, ast.If) or list(map(ast.unparse, test.body)) != ["return None"]:
+        return False
+    inside = {name for name, body in added.items() if any(test is part for part in body)}
+    return any(
+        _caught(statement.body) in inside and _is_original(body[at:], blocks, set(), _key)
+        for body in added.values()
+        for at, statement in enumerate(body, start=1)
+        if isinstance(statement, ast.If) and body[at:]
+    )
+
+
+def _caught(block: Block) -> str:
+    """The function whose result the block returns unless it is None."""
+    match block:
+        case [
+            ast.Assign(targets=[ast.Name(id=one)], value=ast.Call(func=ast.Name(id=function))),
+            ast.If(
+                test=ast.Compare(
+                    left=ast.Name(id=two), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]
+                ),
+                body=[ast.Return()],
+                orelse=[],
+            ),
+        ] if one == two:
+            return function
+    return ""
 
 
 def _nameless(node: ast.AST) -> str:

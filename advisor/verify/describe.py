@@ -93,6 +93,30 @@ def code_digest(code: types.CodeType) -> str:
     return digest.hexdigest()
 
 
+def memory_of(thing: Any, np: Any) -> tuple[Any, int]:
+    """The object that owns an array's memory, and the address it starts at."""
+    owner, root = thing, thing
+    while True:
+        if isinstance(root, np.ndarray):
+            owner, base = root, root.base
+        elif isinstance(root, memoryview):
+            base = root.obj
+        elif type(root).__name__ == "DummyArray":  # between as_strided() and what it looks at
+            base = root.base
+        else:
+            base = None
+        if base is None:
+            return root, owner.__array_interface__["data"][0]
+        root = base
+
+
+def steady(item: Any) -> bool:
+    """Hashed alike in every process: numbers, and tuples of them."""
+    if type(item) is tuple:
+        return all(map(steady, item))
+    return type(item) in (int, float, complex, bool)
+
+
 # ------------------------------------------------------------------ dispatch
 def special(thing: Any, value: Encode, *, final: bool) -> Node | None:
     """The node of an object whose content neither attributes nor ``__reduce_ex__`` tell."""

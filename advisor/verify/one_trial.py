@@ -30,10 +30,14 @@ COMPILING = 8.0
 """with less than this, on a busy machine, it says nothing of the code that it did not end."""
 LOST = 1.5
 """A call of more than ``CHEAP`` seconds that takes so many times as long is not repeated."""
+PLAINLY = 2.0
+"""Of calls of more than ``CHEAP`` seconds, one that is so many times as fast gains plainly."""
 LATER = 1.3
 """A call after a warm-up takes so many times as long as the first one did, with its compilation."""
 CHEAP = 0.5
 """Calls up to this long are run again for every comparison and timing, and once more after it."""
+LOOKS = 4
+"""So many times the data are gone through where a call is warmed up: before, between and after."""
 KEPT = "a second call with the same arguments returns an object that the first call returned"
 
 
@@ -123,10 +127,14 @@ class OneTrial:
         if not isinstance(comparison, Same):
             return self._result(comparison, None)
         # Every process compiles again: one warm call is what that is worth.
-        rounds = min(1, self.repeats) if self.compiles else self.repeats
+        once = self.compiles or self._gains_plainly
+        rounds = min(1, self.repeats) if once else self.repeats
         if not self._has_room(self.deadline.spent - began):
             rounds = 0
         for left in reversed(range(rounds)):
+            if self.deadline.over:  # a call would only be stopped
+                gains = self._gains
+                return self._result(comparison if gains else None, None if gains else HURRIED)
             last = left == 0 or self.deadline.remaining() < 4 * first.seconds
             self.state.time_original(self.deadline)
             run = self._timed(last=last)
@@ -152,6 +160,12 @@ class OneTrial:
         """
         starting = 0.0 if self.compiling else self.setup
         return starting + self.cold[0] - self.compiling < min(self.reference.times)
+
+    @property
+    def _gains_plainly(self) -> bool:
+        """Where the original takes long it is timed once, and so is what is far quicker."""
+        usual = min(self.reference.times)
+        return usual > CHEAP and PLAINLY * (self.setup + self.cold[0]) < usual
 
     @property
     def _has_lost(self) -> bool:
@@ -196,6 +210,9 @@ class OneTrial:
         limit = SLOWDOWN_LIMIT * usual + (COMPILE_MARGIN if self.compiles else MARGIN)
         if self.repeats == 0:
             limit = ALONE * usual + MARGIN
+        # Large data take their time to be written down, which says nothing of the code.
+        around = (LOOKS if warm else 1) * self.reference.around
+        limit += around
         run = self.state.attempt(
             "candidate",
             self.changed,
@@ -203,10 +220,11 @@ class OneTrial:
             want_capture=want_capture,
             warm=warm,
             again=warm and want_capture and usual <= CHEAP,
+            one=usual > CHEAP,
             trial=self.name,
         )
         self.kernels = run.kernels or self.kernels
-        enough = SLOWDOWN_LIMIT * usual + (COMPILING if self.compiles else MARGIN)
+        enough = around + SLOWDOWN_LIMIT * usual + (COMPILING if self.compiles else MARGIN)
         return replace(run, hurried=left < enough, hopeless=self.repeats == 0 and limit <= left)
 
     def _result(self, comparison: Comparison | None, failure: Failure | None) -> StateResult:

@@ -122,7 +122,7 @@ class Replay:
 
     def run(self) -> list[dict[str, Any]]:
         """All runs that the time allows; each with its perturbation."""
-        _start_compiler()
+        start_compiler()
         _fill_small_blocks(self.order.dirt)
         # A collection in a copy would touch, and so copy, every page of the program's objects.
         gc.collect()
@@ -288,7 +288,7 @@ def dirty_memory(dirt: int) -> None:
             ctypes.CDLL(None).mallopt(M_PERTURB, ~dirt & 0xFF if dirt else 0)
 
 
-def _start_compiler() -> None:
+def start_compiler() -> None:
     """Let numba set itself up once (0.3 s), not in every copy.
 
     A serial function of our own does it; threads would not survive the forks to come.

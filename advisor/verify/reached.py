@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from . import capture
@@ -109,8 +110,28 @@ def _descriptor(value: Any) -> bool:
 
 def in_words(problem: BaseException) -> str:
     """Type and message of an exception, on one line."""
-    text = " ".join(str(problem).split())
+    text = str(problem)
+    if type(problem).__module__.partition(".")[0] in ("numba", "numba_cuda"):
+        text = _of_compiler(text)
+    text = " ".join(text.split())
     return f"{type(problem).__name__}: {text[:300]}" if text else type(problem).__name__
+
+
+def _of_compiler(text: str) -> str:
+    """The reason and the place in numba's message, which is a page long."""
+    lines = [line.strip() for line in text.splitlines()]
+    reason: list[str] = []
+    for line in lines:
+        if line.startswith(("There are", "During:", 'File "')):
+            break
+        if line and not line.startswith("Failed in "):
+            reason.append(line.removeprefix(">>> "))
+    # below the line that numba could not compile stands a caret
+    marked = [one for one, next_ in pairwise(lines) if next_ == "^"]
+    numbers = [line.rpartition(" ")[2].rstrip(":") for line in lines if line.startswith('File "')]
+    place = f", in `{marked[-1]}`" if marked else ""
+    place += f" (line {numbers[-1]} of the new text)" if numbers else ""
+    return " ".join(reason) + place
 
 
 def described(problem: BaseException) -> list[Any]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from ..rowcalls import is_row_call
+from ..rowcalls import is_hidden_loop
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
@@ -247,7 +247,7 @@ def find_statement(tree: ast.Module, line: int) -> list[tuple[list[ast.stmt], in
         for position, statement in enumerate(statements):
             if not statement.lineno <= line <= (statement.end_lineno or statement.lineno):
                 continue
-            loop = isinstance(statement, ast.For | ast.While) or is_row_call(statement)
+            loop = isinstance(statement, ast.For | ast.While) or is_hidden_loop(statement)
             if loop and statement.lineno == line:
                 return [(statements, position)]
             for body in () if isinstance(statement, DEFINITIONS) else bodies(statement):

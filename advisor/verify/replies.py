@@ -125,6 +125,8 @@ class Reference:
     warm_usages: list[Usage] = field(default_factory=list)
     compiling: float = 0.0
     """Seconds of the first call in which numba compiled what the original uses of it."""
+    around: float = 0.0
+    """Seconds that one attempt takes beside the call: what it left behind is written and read."""
     warmable: bool = True
     keeps: bool | None = None
     """Two calls return one object: ``lru_cache``. None: not known."""

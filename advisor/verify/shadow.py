@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .capture import Capture
+from .packing import Digested
 
 LARGEST_FACTOR = 8.0
 MEAN_FACTOR = 2.0
@@ -59,7 +60,10 @@ def accuracy(
     original: Capture, candidate: Capture, wider: Capture, reduction_length: int
 ) -> Accuracy:
     """Compare the errors of both against the wider run."""
-    one, other, reference = leaves(original), leaves(candidate), leaves(wider)
+    try:
+        one, other, reference = (leaves(c.apart()) for c in (original, candidate, wider))
+    except Digested:
+        return Accuracy(words=not_judged("it is too large"))
     differs = next((p for p, v in one.rest.items() if reference.rest.get(p, v) != v), None)
     if differs is not None:
         return Accuracy(words=not_judged(f"there the original takes another way ({differs})"))

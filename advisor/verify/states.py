@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -34,6 +35,20 @@ HANGING = 5.0
 PERTURBED_LIMIT = 5.0
 PERTURBED_SHARE = 0.25
 """Perturbed inputs may take so many seconds, and such a part of the time that is left."""
+
+
+def imported_once(texts: Collection[bytes]) -> list[str]:
+    """Modules that a rewrite imports, and a copy of the holder may have imported before it.
+
+    Not where the GPU is used: no fork can go on with what its libraries begin in a process.
+    """
+    if any(word in text for text in texts for word in (b"cuda", b"cupy", b"torch")):
+        return []
+    found = {name.decode() for text in texts for name in _IMPORTED.findall(text)}
+    return ["numba"] if "numba" in found else sorted(found)
+
+
+_IMPORTED = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(numpy|numba)\b", re.MULTILINE)
 
 
 class HeldState:
@@ -196,6 +211,7 @@ class HeldState:
         return self._reference
 
     def _screen(self, deadline: Deadline) -> Reference | Unavailable:
+        began = deadline.spent
         first = self.attempt("original", {}, deadline.remaining(), want_capture=True)
         if first.answer["status"] == "timeout":
             left = f"{first.answer['limit']:.2g} s"
@@ -207,6 +223,7 @@ class HeldState:
             return Unavailable(broken)
         reference = Reference(first.state, [first.seconds], first.answer["raised"], [first.usage])
         reference.compiling = first.compiling
+        reference.around = max(0.0, deadline.spent - began - first.seconds)
         if first.seconds > CHEAP or deadline.remaining() < 2 * first.seconds:
             return reference
         second = self.attempt("original", {}, deadline.remaining(), want_capture=True)
@@ -282,12 +299,14 @@ class HeldState:
         want_capture: bool,
         warm: bool = False,
         again: bool = False,
+        one: bool = False,
         trial: str = "original",
     ) -> Run:
         """Ask the holder for one forked run."""
         limit = max(0.1, min(limit, 3600.0))
         request = self._request(side, changed, trial)
-        request |= {"warm": warm, "again": again, "capture": want_capture, "limit": limit}
+        request |= {"warm": warm, "again": again, "one": one}
+        request |= {"capture": want_capture, "limit": limit}
         with contextlib.ExitStack() as stack:
             files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
             self._send(request, [f.fileno() for f in files])
@@ -304,6 +323,7 @@ class HeldState:
             "warm": False,
             "capture": True,
             "trial": trial,
+            "modules": imported_once(changed.values()),
         }
 
     @staticmethod

@@ -238,7 +238,8 @@ class Trying(Estimates):
         self, candidate: Candidate, state: HeldState, text: bytes, limit: float
     ) -> Verdict:
         why = self._not_replayed[candidate.id]
-        if limit < LEAST or not candidate.match.safe:
+        # A compiler that has to be stopped says nothing.
+        if limit < LEAST + self._starting(candidate) or not candidate.match.safe:
             return Unavailable(why)
         self.progress(f"{candidate.rule}, line {candidate.region.site.line}: perturbed inputs")
         goal = self.goal([candidate])

@@ -18,7 +18,8 @@ import sys
 import time
 import types
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from ..observe.instances import class_attribute, stored
@@ -32,6 +33,7 @@ ANOTHER_CALL = 0.5
 """Seconds that a first call may have taken for a second one to follow."""
 _HEAP_TYPE = 1 << 9
 _NUMBERS = (int, float, complex, bool)
+_SIMPLE = frozenset({type(None), bool, int, float, complex, str, bytes})
 _LEAVES = (
     *(type(None), bool, int, float, complex, str, bytes),
     *(type, types.ModuleType, types.BuiltinFunctionType, types.CodeType),
@@ -48,12 +50,15 @@ def warm_up(
     data: Any,
     invoke: Callable[[], Any],
     other: Callable[[], Any] | None = None,
+    *,
+    one: bool = False,
 ) -> str | Snapshot:
     """Call once on shuffled data. Returns why that is not possible, or the state before.
 
     ``other``: the same call with other numbers as arguments. ``invoke`` follows where that took
     little, or raised: what is remembered by the numbers shows in the one, and what is remembered by
-    the objects that hold the data in the other.
+    the objects that hold the data in the other. ``one``: only one of them is called, as they take
+    long: that with other numbers where there are no other data.
 
     ``roots`` gives what the state reaches, ``spaces`` are the user's modules; ``data`` is what to
     shuffle: the arguments, or the namespace of a module-level loop. What the candidate itself
@@ -66,8 +71,8 @@ def warm_up(
     except capture.TooLarge:
         return "the state is too large for a warm-up"
     settings = surroundings.snapshot()
-    shuffle(data)
-    _first_calls(invoke, other)
+    moved = shuffle(data)
+    _first_calls(invoke, None if one and moved else other)
     snapshot.restore()
     # np.seterr() or os.chdir(): the second call would find them done.
     if fingerprint(roots()) != before or surroundings.changed_since(settings):
@@ -177,7 +182,7 @@ class Snapshot:
         elif isinstance(thing, list | deque | bytearray | set):
             held += self._container(thing)
         elif isinstance(thing, tuple | frozenset):
-            held += thing
+            held += _not_leaves(thing)
         elif np is not None and isinstance(thing, np.ndarray):
             self._array(thing)
             held += [thing.base] if isinstance(thing.base, np.ndarray) else []
@@ -242,7 +247,7 @@ class Snapshot:
             thing.extend(saved)
 
         self._undo.append(undo)
-        return [] if isinstance(thing, bytearray) else saved
+        return [] if isinstance(thing, bytearray) else _not_leaves(saved)
 
     def _array(self, thing: Any) -> None:
         self._bytes += thing.nbytes
@@ -302,16 +307,28 @@ class Snapshot:
             undo()
 
 
-def shuffle(data: Any) -> None:
+def _not_leaves(items: Collection[Any]) -> list[Any]:
+    """What may change, of the elements of a container: no numbers, and no tuples of them."""
+    kinds = set(map(type, items))
+    if kinds <= _SIMPLE or (kinds == {tuple} and _SIMPLE.issuperset(_kinds_below(items))):
+        return []
+    return list(items)
+
+
+def _kinds_below(items: Iterable[Collection[Any]]) -> set[type]:
+    return set(map(type, chain.from_iterable(items)))
+
+
+def shuffle(data: Any) -> bool:
     """Move the elements of arrays, lists of numbers and columns on by one, in place.
 
     A candidate that remembers results by content, or the first one it ever had, then gains nothing
-    by the warm-up and gives itself away in the call that counts.
+    by the warm-up and gives itself away in the call that counts. Returns whether they differ now.
     """
     seen: set[int] = set()
     values = data.values() if isinstance(data, dict) else data
-    for value in list(values):
-        _shuffle(value, seen, 3)
+    moved = [_shuffle(value, seen, 3) for value in list(values)]
+    return any(moved)
 
 
 def other_number(value: Any) -> Any:
@@ -323,23 +340,27 @@ def other_number(value: Any) -> Any:
     return value * 1.37 + 0.11 if type(value) is float else value
 
 
-def _shuffle(value: Any, seen: set[int], depth: int) -> None:
+def _shuffle(value: Any, seen: set[int], depth: int) -> bool:
     if depth == 0 or id(value) in seen or isinstance(value, _LEAVES):
-        return
+        return False
     seen.add(id(value))
     np = sys.modules.get("numpy")
     if np is not None and isinstance(value, np.ndarray):
-        if value.size > 1 and value.flags.writeable and value.dtype.kind in "biufc":
-            value[...] = np.roll(value, 1)
-    elif type(value) is list:
+        if value.size < 2 or not value.flags.writeable or value.dtype.kind not in "biufc":
+            return False
+        value[...] = np.roll(value, 1)
+        return bool((value != value.flat[0]).any())
+    below: Iterable[Any] = ()
+    if type(value) is list:
         if len(value) > 1 and all(type(item) in _NUMBERS for item in value):
             value.insert(0, value.pop())
-        elif len(value) <= 10_000:
-            for item in value:
-                _shuffle(item, seen, depth - 1)
+            return value.count(value[0]) < len(value)
+        below = value if len(value) <= 10_000 else ()
     elif type(value) is dict and len(value) <= 1000:
-        for item in list(value.values()):
-            _shuffle(item, seen, depth - 1)
-    elif not warmup_frames.move_on(value):
-        for item in list((stored(value) or {}).values()):
-            _shuffle(item, seen, depth - 1)
+        below = list(value.values())
+    elif warmup_frames.move_on(value):
+        return True
+    else:
+        below = list((stored(value) or {}).values())
+    moved = [_shuffle(item, seen, depth - 1) for item in below]
+    return any(moved)

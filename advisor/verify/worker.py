@@ -29,6 +29,7 @@ import warnings
 from typing import Any, NoReturn
 
 from . import attempt
+from .preloaded import Preloaded, ToolGone, Unanswered, missing
 from .private import make_private
 from .sockets import fitting
 from .states_api import Held, HeldCall
@@ -83,12 +84,24 @@ class _Holder:
         self.folder = os.getcwd()
         self.restored = False
         self.trials: dict[str, str] = {}
+        self.copies: dict[tuple[str, ...], Preloaded | None] = {}
+        """Copies of this process that have imported more; None: that failed."""
+        self.importing = 0.0
+        """Seconds that this process, itself such a copy, has spent on that."""
         # Loaded before the fork: the copies then need no import machinery for it.
         ctypes.CDLL(None)
         self.loaded = frozenset(name for name in ("random", "numpy.random") if name in sys.modules)
 
     def serve(self) -> None:
         self.send(self.hello())
+        try:
+            self.work()
+        finally:
+            for folder in self.trials.values():
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def work(self) -> None:
+        """Answer requests until the connection is closed."""
         try:
             while True:
                 fields, descriptors = self.receive()
@@ -99,9 +112,6 @@ class _Holder:
                         os.close(descriptor)
         except _Gone:
             pass
-        finally:
-            for folder in self.trials.values():
-                shutil.rmtree(folder, ignore_errors=True)
 
     def hello(self) -> dict[str, Any]:
         state = self.state
@@ -150,7 +160,9 @@ class _Holder:
         if len(descriptors) != DESCRIPTORS:
             return {"status": "unavailable", "why": "no files to write to"}
         try:
-            request = attempt.Request.parse(fields, self.trial_folder(fields["trial"]))
+            if "folder" not in fields:  # a copy is told which
+                fields["folder"] = self.trial_folder(fields["trial"])
+            request = attempt.Request.parse(fields, fields["folder"])
             if not self.restored:
                 attempt.restore_all(self.state, request.originals)
                 self.restored = True
@@ -158,7 +170,50 @@ class _Holder:
             return {"status": "unavailable", "why": f"no scratch folder ({problem})"}
         except (SyntaxError, ValueError) as problem:
             return {"status": "unavailable", "why": f"the program's text changed ({problem})"}
-        return self.fork(request, attempt.Streams(*descriptors))
+        modules = missing(fields.get("modules", ()))
+        answer = self.ask_copy(modules, fields, descriptors) if modules else None
+        if answer is not None:
+            return answer
+        answer = self.fork(request, attempt.Streams(*descriptors))
+        if self.importing and "setup" in answer:
+            answer["setup"] += self.importing
+        return answer
+
+    # ------------------------------------------------- copies with modules
+    def ask_copy(
+        self, modules: tuple[str, ...], fields: dict[str, Any], descriptors: list[int]
+    ) -> dict[str, Any] | None:
+        """The answer of a copy that has imported some modules; None if there is none."""
+        begin = time.monotonic()
+        try:
+            if modules not in self.copies:
+                self.copies[modules] = None
+                self.copies[modules] = Preloaded(self.link, modules, self.serve_as_copy)
+            copy = self.copies[modules]
+            if copy is None:
+                return None
+            left = max(0.1, fields["limit"] - (time.monotonic() - begin))
+            return copy.ask({**fields, "limit": left}, descriptors)
+        except ToolGone:
+            raise _Gone from None
+        except Unanswered:
+            copy, self.copies[modules] = self.copies[modules], None
+            if copy is not None:
+                copy.end()
+            return None
+
+    def serve_as_copy(self, link: socket.socket, importing: float) -> None:
+        """What the copy does."""
+        self.close_copies()
+        self.link, self.importing = link, importing
+        self.work()
+
+    def close_copies(self) -> None:
+        """In a forked process: what this one's copies are asked through is not its own."""
+        for copy in self.copies.values():
+            if copy is not None:
+                copy.link.close()
+        self.copies.clear()
 
     def trial_folder(self, name: str) -> str:
         folder = self.trials.get(name)
@@ -189,6 +244,7 @@ class _Holder:
             try:
                 os.close(reader)
                 self.link.close()
+                self.close_copies()
                 self.in_copy(request, streams, parent, writer)
             except BaseException as problem:  # not of the code on trial: that one is caught
                 why = f"the trial itself failed ({type(problem).__name__}: {problem})"

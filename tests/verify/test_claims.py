@@ -132,3 +132,40 @@ def test_all_rules_keep_their_promises() -> None:
                 assert broken_step(region.source, text, match) is None, rule.code
                 guarded += any(c.guarded for c in match.ledger)
     assert guarded > 10
+
+
+GIVING_UP = """
+def _on_gpu(u, out):
+    size = len(u)
+    if not len(out) >= size:
+        return None
+    kernel(u, out)
+    return True
+def _loops(u, out):
+    if type(u) is np.ndarray and u.ndim == 1:
+        result = _on_gpu(u, out)
+        if result is not None:
+            return
+    for i in range(len(u)):
+        out[i] = u[i] * 2.0
+def f(u, out):
+    _loops(u, out)
+    total = 0.0
+    return out
+"""
+
+
+def test_a_new_function_may_give_up_where_its_caller_goes_on_with_the_original() -> None:
+    late = Condition("len(out) >= size", Basis.OBSERVED, guarded=True)
+    ledger = (LEDGER[0], late)
+    assert judged(GIVING_UP, ledger) is None
+    lost = "    for i in range(len(u)):\n        out[i] = u[i] * 2.0\n"
+    others = (
+        GIVING_UP.replace(lost, ""),
+        GIVING_UP.replace("u[i] * 2.0", "u[i] * 3.0"),
+        GIVING_UP.replace("is not None", "is None"),
+        GIVING_UP.replace("return None", "return True"),
+    )
+    assert GIVING_UP not in others
+    for text in others:
+        assert judged(text, ledger) is not None, text

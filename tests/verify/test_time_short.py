@@ -397,6 +397,18 @@ def test_a_long_call_that_has_lost_is_not_repeated(seconds, text, calls):
     assert len(calling.limits) == calls
 
 
+@pytest.mark.parametrize("original", [4.0, 0.8])
+def test_no_call_is_begun_when_the_time_is_over(original):
+    """The first one took all of it: what it says alone counts where it is a gain."""
+    calling = Calling(DONE, STOPPED)
+    held: Any = calling
+    reference = Reference(ROOTS, [original], None, [])
+    over = Deadline(0.0, clock=lambda: 0.0)
+    result = OneTrial(held, reference, {Path("prog.py"): b""}, over, 2).run(Exactness.BITS, 1)
+    assert len(calling.limits) == 1
+    assert result.same == (original == 4.0) and (result.failure is None) == (original == 4.0)
+
+
 SLOW_START = {"status": "done", "seconds": 5.0, "setup": 0.5, "compiling": 4.5}
 """A call of half a second, behind the import of a compiler and 4.5 s of its work."""
 
@@ -417,6 +429,17 @@ def test_a_compiled_rewrite_keeps_the_time_of_a_whole_run(left, calls):
     room = Room(lambda: left, lambda ratio: 6.0 * ratio + 1.0)
     calling = Calling(SLOW_START, DONE)
     assert tried(calling, original=4.0, room=room).same
+    assert len(calling.limits) == calls
+
+
+@pytest.mark.parametrize(
+    ("original", "first", "calls"), [(0.6, 0.1, 2), (0.6, 0.4, 3), (0.4, 0.1, 3)]
+)
+def test_a_plain_gain_on_a_long_call_is_timed_once_more(original, first, calls):
+    """The original is timed once as well; of short calls and of small gains more is wanted."""
+    answer = {"status": "done", "seconds": first}
+    calling = Calling(*[answer] * 3)
+    assert tried(calling, original=original, text=b"").same
     assert len(calling.limits) == calls
 
 
@@ -450,6 +473,24 @@ def test_a_verdict_without_a_replay_is_found_once():
     trying.deadline = Deadline(3.0, clock=lambda: 0.0)
     assert Trying.on_states(trying, array, full=True).region_verdict == first
     assert asked == ["small"]
+
+
+@pytest.mark.parametrize(
+    ("spare", "needs", "asked"), [(1.0, "numba", 0), (2.0, "numba", 1), (1.0, "numpy", 1)]
+)
+def test_small_inputs_that_leave_no_time_to_compile_are_not_made(spare, needs, asked):
+    """Beside the whole runs, which come first, a compiler needs 1.2 s to begin with."""
+    made: list[int] = []
+
+    def small(*args: object, **options: object) -> StateResult:
+        made.append(1)
+        return StateResult(1, "first", None, Unavailable("too long"), perturbed=Perturbed(7))
+
+    state: Any = SimpleNamespace(perturb_alone=small)
+    one = candidate("form", region(2, 0.9, 1, Calls(1, 0.9)), needs)
+    trying = Fake(Fake(9.0).pair(one) + spare)
+    verdict = trying._without_replay(one, state, b"", "too long")
+    assert isinstance(verdict, Unavailable) and len(made) == asked
 
 
 def test_a_look_that_would_be_stopped_is_not_begun():

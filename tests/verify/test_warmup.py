@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import math
 
+import numpy as np
 import pytest
 
+from gpuadvise.verify import warmup
 from gpuadvise.verify.compare import Different
 from gpuadvise.verify.warmup import Snapshot, fingerprint, shuffle, warm_up
 
@@ -164,3 +166,38 @@ def test_numbers_in_objects_are_moved_on():
     body = Body(0.5)
     shuffle([body])
     assert body.trail == [1.5, 0.5] and not has_dict(body) and math.isfinite(body.x)
+
+
+@pytest.mark.parametrize(
+    ("data", "one", "called"),
+    [
+        ([[1.0, 2.0]], False, ["other", "same"]),
+        ([[1.0, 2.0]], True, ["same"]),
+        ([np.arange(3)], True, ["same"]),
+        ([{"grid": [[1, 2], [3, 4]]}], True, ["same"]),
+        ([7, "text"], True, ["other", "same"]),
+        # Nothing is another than before: what is remembered by the data would not show.
+        ([[0.0, 0.0], np.ones(3)], True, ["other", "same"]),
+    ],
+)
+def test_one_call_where_calls_take_long(data, one, called):
+    """Other numbers may be what a guard leaves to the original loop, which takes long."""
+    calls = []
+    done = warm_up(
+        lambda: {"data": data},
+        (),
+        data,
+        lambda: calls.append("same"),
+        lambda: calls.append("other"),
+        one=one,
+    )
+    assert isinstance(done, Snapshot) and calls == called
+
+
+def test_tuples_of_numbers_are_not_counted(monkeypatch):
+    monkeypatch.setattr(warmup, "NODE_LIMIT", 100)
+    held = [[0.5], {}]
+    seen = Snapshot({"rows": [(k, 0.5) for k in range(1000)], "held": held}).seen
+    assert id(held[0]) in seen and len(seen) == 4
+    mixed = Snapshot({"rows": [(k, held[0]) for k in range(10)]}).seen
+    assert id(held[0]) in mixed
