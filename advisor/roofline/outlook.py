@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from math import prod
 from statistics import median
 
-from ..crossover.versions import kind_of
+from ..crossover.versions import Kind, kind_of
 from ..loopnest.ir import Nest
-from ..model import Finding, NotFaster, Region, Report, Trial, Verified
+from ..model import Finding, NotFaster, Refusal, Region, Report, Trial, Verified
 from .ceilings import Roof
 from .predict import REFERENCE, Prediction, predict
+from .steps import predict_steps
 from .work import Work, work_of
 
 
@@ -79,12 +80,17 @@ def _trials(finding: Finding) -> Iterator[Trial]:
 def _outlook(report: Report, finding: Finding, trial: Trial, roof: Roof) -> Outlook:
     region = trial.candidate.region
     found = Outlook(trial, _rival(report, finding, region), None, block=_block(trial))
+    kind = kind_of(trial.candidate)
     if not isinstance(region.nest, Nest):
-        return replace(found, why=region.nest.reason)
+        if kind is not Kind.CUDA or not region.inside or region.observation is None:
+            return replace(found, why=region.nest.reason)
+        steps = predict_steps(region, kind, roof)
+        if isinstance(steps, Refusal):
+            return replace(found, why=steps.reason)
+        return replace(found, prediction=steps)
     work = work_of(region.nest)
     if not isinstance(work, Work):
         return replace(found, why=work.reason)
-    kind = kind_of(trial.candidate)
     return replace(found, prediction=predict(region.nest, work, kind, roof))
 
 
@@ -108,7 +114,23 @@ def _rival(report: Report, finding: Finding, region: Region) -> Rival | None:
     entries = region.observation.entries if region.observation is not None else 0
     if report.profile is None or not entries:
         return None
-    return Rival("the original", region.share * report.profile.bare.wall / entries)
+    best, share = _with_better_steps(report, region)
+    return Rival(best, share * report.profile.bare.wall / entries)
+
+
+def _with_better_steps(report: Report, region: Region) -> tuple[str, float]:
+    """The loop with the best rewrite of a nest in it, and its share of the run then."""
+    found = [("the original", region.share)]
+    inside = {inner.site for inner in region.inside}
+    for finding in report.findings:
+        for trial in _trials(finding):
+            verdict, inner = trial.region_verdict, trial.candidate.region
+            if kind_of(trial.candidate).gpu or inner.site not in inside:
+                continue
+            if isinstance(verdict, Verified) and inner.share <= region.share:
+                left = inner.share / max(1.0, verdict.speedup.value)
+                found.append((trial.candidate.rule, region.share - inner.share + left))
+    return min(found, key=lambda one: one[1])
 
 
 def _seconds(trial: Trial) -> float | None:

@@ -90,7 +90,7 @@ def predict(nest: Nest, work: Work, kind: Kind, roof: Roof, *, product: bool = F
         return Prediction(kind, roof, floor, limit=limit, expected=expected)
     launches, copies = launches_of(nest) * LAUNCH[kind], work.bytes / BUS
     fixed = launches + copies + ENTRY + ARRAY * len(nest.arrays)
-    expected = fixed + max(floor / FILLED, _one_thread(nest, work))
+    expected = fixed + max(floor / FILLED, one_thread(nest, work))
     return Prediction(kind, roof, floor, launches, copies, limit, expected)
 
 
@@ -122,7 +122,7 @@ def size_of(nest: Nest, name: str) -> float:
     return float(prod(extent or 0 for extent in shape))
 
 
-def _one_thread(nest: Nest, work: Work) -> float:
+def one_thread(nest: Nest, work: Work) -> float:
     """Seconds that the threads of a kernel take where there are too few to hide what each waits."""
     threads = max(1.0, threads_of(nest))
     steps = launches_of(nest)

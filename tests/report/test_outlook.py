@@ -124,3 +124,58 @@ def test_as_json() -> None:
     parts = entry["work_seconds"] + entry["launch_seconds"] + entry["copy_seconds"]
     assert entry["predicted_seconds"] == pytest.approx(parts)
     assert entry["likely_seconds"] > entry["predicted_seconds"]
+
+
+STEPS = """\
+import numpy as np
+
+
+def step(u, r):
+    new = np.zeros_like(u)
+    for i in range(1, len(u) - 1):
+        new[i] = u[i] + r * (u[i - 1] - 2.0 * u[i] + u[i + 1])
+    return new
+
+
+def simulate(u, r, steps):
+    for _ in range(steps):
+        u = step(u, r)
+    return u
+"""
+
+
+def time_loop() -> Report:
+    """A report with a time loop that stays on the GPU, its step rewritten for NumPy beside it."""
+    report = with_gpu(Unavailable("no CUDA device"))
+    finding = report.findings[0]
+    loop = replace(region_for(STEPS, "simulate", (np.ones(SIZE), 0.2, 12)), share=0.9)
+    inner = next(one for one in loop.inside)
+    loop = replace(loop, inside=(replace(inner, share=0.8),))
+    cuda, numpy = finding.others
+    assert isinstance(numpy.region_verdict, Verified)
+    faster = replace(numpy.region_verdict, speedup=ratio(4.0))
+    inside = replace(numpy.candidate, region=loop.inside[0])
+    trials = (
+        replace(cuda, candidate=replace(cuda.candidate, region=loop)),
+        replace(numpy, candidate=inside, region_verdict=faster),
+    )
+    return replace(report, findings=(Finding(loop, None, trials),))
+
+
+def test_a_time_loop_is_predicted_from_the_nests_of_its_steps() -> None:
+    report = time_loop()
+    (found,) = outlooks(report)
+    assert found.prediction is not None and report.profile is not None
+    assert found.prediction.launches == pytest.approx(12 * 20e-6)
+    assert found.prediction.copies == pytest.approx(SIZE * 8 * 2 / BUS)  # once, not each step
+    assert found.prediction.work == pytest.approx(12 * SIZE * 8 * 2 / REFERENCE.bandwidth)
+    assert found.prediction.expected > found.prediction.seconds
+    assert "predicted 243 us an entry or more" in told(report)
+
+
+def test_the_rival_of_a_time_loop_has_the_best_steps_of_the_cpu() -> None:
+    report = time_loop()
+    (found,) = outlooks(report)
+    assert report.profile is not None and found.rival is not None
+    assert found.rival.name == "NP201"
+    assert found.rival.seconds == pytest.approx((0.1 + 0.8 / 4.0) * report.profile.bare.wall)

@@ -31,6 +31,7 @@ from .cover import is_covered
 from .failing import DIVISOR, looking, may_fail, note_failures, refuse_others
 from .library import CHOOSING, chooser, renamed_calls
 from .plan import Launch, Repeat, Step, launches
+from .relaxed import ask_of_distances
 from .replay import Replay, pays
 from .rounding import Products, called_with, inexact_calls
 from .text import (
@@ -81,6 +82,8 @@ class CudaEmission(Emission):
         """Arrays of which each thread sets its own element to zero first, with its subscript."""
         self.choosers: dict[str, str] = {}
         """Built-ins ``min`` and ``max`` -> the function that takes their place."""
+        self.rests_on_elements = False
+        """Whether a test in front asks what an array holds."""
         self.flag = ""
         """The array in which kernels note that Python would raise; empty if it cannot."""
 
@@ -97,6 +100,7 @@ class CudaEmission(Emission):
         self.checks = guards(self.found, names, True, known)
         for test in method_tests(self.state):
             self.checks.ask(test, f"{test}, whose methods are called", "the object seen")
+        self.rests_on_elements = ask_of_distances(self.nest, self.checks, names.params)
         self._layouts(self.checks, names, known)
         self._list_helpers(self.checks, names)
         self.text = self._text(names)

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...loopnest.ir import Nest
-from ...model import Region
 from ..nb_values import Unsupported
-from .timeloop import Exchange, Fresh, Keep, Kernels, Operation
+from .timeloop import Exchange, Fresh, Keep, Kernels, Look, Operation, TimeLoop
 
 
 @dataclass
@@ -29,6 +28,8 @@ class Fate:
     """Names whose array itself is kept by the host."""
     pairs: list[tuple[str, str]] = field(default_factory=list)
     """Names that must be arrays of one shape and type."""
+    scratch: dict[str, str] = field(default_factory=dict)
+    """Names that get an array in each step before they are used -> the name that had it."""
     depth: int = 0
     """Steps after which no name that is bound anew stands for an array from before the loop."""
 
@@ -41,12 +42,12 @@ class Fate:
                 yield name
 
 
-def follow(operations: Iterable[Operation], region: Region, after: frozenset[str]) -> Fate:
+def follow(operations: Iterable[Operation], time: TimeLoop, after: frozenset[str]) -> Fate:
     """The arrays of a step. Raises Unsupported where the device cannot hold them as the host does.
 
     ``after``: names that may be read after the loop.
     """
-    follower = _Follower(region)
+    follower = _Follower(time, after)
     for operation in operations:
         follower.see(operation)
     follower.check(after)
@@ -56,8 +57,8 @@ def follow(operations: Iterable[Operation], region: Region, after: frozenset[str
 class _Follower:
     """Walks through one step."""
 
-    def __init__(self, region: Region) -> None:
-        self.region, self.line = region, region.loop.lineno
+    def __init__(self, time: TimeLoop, after: frozenset[str]) -> None:
+        self.time, self.line, self.after = time, time.region.loop.lineno, after
         self.fate = Fate()
         self.bound: set[str] = set()
         """Names bound in this step already."""
@@ -67,14 +68,18 @@ class _Follower:
         """Name that took over an array made in this step -> the name that had it."""
         self.rewritten: set[str] = set()
         """Those of them that are written afterwards."""
+        self.looked: dict[str, None] = {}
+        """Names whose elements the host reads in some steps."""
+        self.ended = False
+        """The loop may have been left in this step."""
         self.gone: set[str] = set()
         """Names whose array has another name now, and whose memory is free."""
 
     def see(self, operation: Operation) -> None:
         """One operation of the step."""
         match operation:
-            case Kernels(region=region, renamed=renamed):
-                self._kernels(region, dict(renamed))
+            case Kernels():
+                self._kernels(operation)
             case Fresh(name=name, copied=copied):
                 if name in self.fate.fresh or name in self.fate.entry:
                     raise Unsupported(f"{name} is made twice in a step", self.line)
@@ -84,18 +89,27 @@ class _Follower:
                 self.bound.add(name)
             case Exchange():
                 self._exchange(operation)
+            case Look():
+                self._look(operation)
             case Keep(array=array, copied=copied_):
                 self._use(array)
                 if not copied_:
                     self.fate.kept[array] = None
 
+    def _look(self, look: Look) -> None:
+        for name in look.arrays:
+            self._use(name)
+            self.looked.setdefault(name)
+        self.ended = self.ended or look.ends
+
     def _use(self, name: str) -> None:
         if name in self.gone:
             raise Unsupported(f"{name} and another name are one array", self.line)
-        if name not in self.bound:
+        if name not in self.bound and name not in self.fate.scratch:
             self.fate.entry.setdefault(name)
 
-    def _kernels(self, region: Region, renamed: dict[str, str]) -> None:
+    def _kernels(self, kernels: Kernels) -> None:
+        region, renamed = kernels.region, dict(kernels.renamed)
         assert isinstance(region.nest, Nest)
         for path, array in region.nest.arrays.items():
             name = renamed.get(path, path)
@@ -112,6 +126,9 @@ class _Follower:
 
     def _exchange(self, exchange: Exchange) -> None:
         targets, sources = exchange.targets, exchange.sources
+        if self.ended:
+            # if err < tol: break; u = new   leaves u as it was before the step
+            raise Unsupported("the loop may be left before arrays change hands", self.line)
         for name in sources:
             self._use(name)
         taken = [s for s in sources if s not in targets]
@@ -127,17 +144,23 @@ class _Follower:
             self.gone |= set(taken)
         else:
             self.fate.swapped |= dict.fromkeys(targets)
-        for name in targets:
-            if name not in self.bound:
+        for name, source in zip(targets, sources, strict=True):
+            if name in self.bound or name in self.fate.entry:
+                continue
+            if taken and name not in self.after and name not in sources:
+                self.fate.scratch[name] = source
+                self.bound.add(name)
+            else:
                 self.fate.entry.setdefault(name)
         if taken:
-            pairs = zip(targets, sources, strict=True)
-            self.taken |= {t: s for t, s in pairs if s in self.bound}
+            given = zip(targets, sources, strict=True)
+            self.taken |= {t: s for t, s in given if s in self.bound}
             made = {t for t in targets if t in self.taken}
             # before, u = u, new   gives before an array from an earlier step
             self.older |= set(targets) - made
             self.bound = (self.bound | made) - (set(targets) - made)
-        self.fate.pairs += [(t, s) for t, s in zip(targets, sources, strict=True) if t != s]
+        pairs = [(t, s) for t, s in zip(targets, sources, strict=True) if t != s]
+        self.fate.pairs += [(t, s) for t, s in pairs if t not in self.fate.scratch]
 
     def check(self, after: frozenset[str]) -> None:
         """What must hold of the step as a whole."""
@@ -147,27 +170,37 @@ class _Follower:
                 raise Unsupported(f"{name} is written in place and bound anew", line)
             if name in fate.fresh:
                 raise Unsupported(f"{name} is made in the step and bound anew", line)
+        fate.depth -= len(fate.scratch)  # what they held before is never read
+        if self.ended and fate.depth > 1:
+            # before, u = u, new; if done: break   leaves before with an array from before the loop
+            raise Unsupported("the loop may be left in its first step", line)
         for name in sorted(self.rewritten):
             if {name, self.taken[name]} & set(fate.kept):
                 # u = step(u); u[0] = 0.0; frames.append(u)   is looked at when u is bound
                 raise Unsupported(f"{name} is kept, and written in the same step", line)
         for name in sorted(self.older & set(fate.kept)):
             raise Unsupported(f"{name} is kept, and was another name's array before", line)
+        for name in sorted(set(self.looked) & set(fate.kept)):
+            # frames.append(u); print(u.sum())   shows the array that is in the list
+            raise Unsupported(f"{name} is kept, and looked at besides", line)
         for name in fate.kept:
             if name in fate.entry and name not in fate.rebound:
                 raise Unsupported(f"{name} is kept in every step, and is one array", line)
         for name in sorted(self.gone & after):
             raise Unsupported(f"{name} and another name are one array after the loop", line)
-        assert self.region.observation is not None
         for name in fate.entry:
-            if name not in self.region.observation.values:
+            if self.time.seen(name) is None:
                 raise Unsupported(f"nothing was observed of {name}", line)
 
 
 def merged(operations: Iterable[Operation], after: frozenset[str]) -> Iterator[Operation]:
-    """Exchanges that follow one another as one: ``t = u; u = v; v = t``."""
+    """Exchanges that follow one another as one: ``t = u; u = v; v = t``.
+
+    ``before = u`` waits until ``u`` gets another array: till then both names mean the same.
+    """
     operations = list(operations)
     used = set(after).union(*map(_arrays, operations))
+    made = {operation.name for operation in operations if isinstance(operation, Fresh)}
     waiting: dict[str, str] = {}
     for operation in [*operations, None]:
         if isinstance(operation, Exchange):
@@ -175,11 +208,23 @@ def merged(operations: Iterable[Operation], after: frozenset[str]) -> Iterator[O
             waiting |= {target: waiting.get(source, source) for target, source in pairs}
             continue
         real = {t: s for t, s in waiting.items() if t != s and t in used}
+        if operation is not None and _may_wait(real, operation, made):
+            waiting = real
+            yield operation
+            continue
         if real:
             yield Exchange(tuple(real), tuple(real.values()))
         waiting = {}
         if operation is not None:
             yield operation
+
+
+def _may_wait(names: dict[str, str], operation: Operation, made: set[str]) -> bool:
+    """Whether names for arrays that have names already may be given after an operation."""
+    others = set(names.values()) - set(names)
+    if not others or others & made or _arrays(operation) & set(names):
+        return False
+    return not isinstance(operation, Look) or not operation.ends
 
 
 def _arrays(operation: Operation) -> set[str]:
@@ -191,6 +236,8 @@ def _arrays(operation: Operation) -> set[str]:
             return {names.get(a, a) for a in region.nest.arrays}
         case Keep(array=array):
             return {array}
+        case Look(arrays=arrays):
+            return set(arrays)
         case Fresh(name=name, copied=copied):
             return {name, copied or name}
     return set()

@@ -26,6 +26,7 @@ from ...loopnest.ir import (
 from ...loopnest.ranges import Observed, ranges_of
 from ...loopnest.text import STRINGS
 from ..nb_values import Unsupported
+from .relaxed import pair_of, relaxes
 
 MOST_AXES = 3
 
@@ -124,6 +125,9 @@ class _Planner:
         verdict = self.analysis.verdict(loop)
         if isinstance(verdict, Parallel) and why is None:
             return self._launch(loop, host)
+        relaxed = self._relaxed(loop, host)
+        if relaxed is not None:
+            return relaxed
         reason = self.analysis.why_not(loop) or why or ""
         if not _counts(loop):
             raise Unsupported(reason, loop.line)
@@ -162,6 +166,19 @@ class _Planner:
         body = _innermost(outer, len(axes))
         ordered = sorted(axes, key=lambda axis: _neighbours(body, axis.index, self.nest))
         return Launch(loop, tuple(map(Axis, ordered)), frozenset(unrolled), body)
+
+    def _relaxed(self, loop: For, host: frozenset[str]) -> Repeat | None:
+        """Shortest paths: a kernel over all pairs for each node on the way."""
+        if loop is not self.nest.root or relaxes(self.nest) is None or not _counts(loop):
+            return None
+        outer, inner = pair_of(loop)
+        inside = host | {loop.index}
+        if any(self._no_axis(one, inside) is not None for one in (outer, inner)):
+            return None
+        body = _flattened(outer.body, [inner])
+        pair = sorted((outer, inner), key=lambda one: _neighbours(body, one.index, self.nest))
+        nodes = frozenset((outer.node, inner.node))
+        return Repeat(loop, (Launch(outer, tuple(map(Axis, pair)), nodes, body),))
 
     def _another_axis(
         self, nest: Nest, outer: For, axes: list[For], host: frozenset[str]

@@ -24,14 +24,17 @@ from ..nb_values import Unsupported
 from .cover import is_covered, own_place
 from .emit import WHY, CudaEmission
 from .fate import follow, merged
+from .inlined import renamed_copy
 from .narrow import Narrow, narrowed
 from .plan import plan
 from .replay import Replay, pays, seen_steps
 from .resident_text import ResidentText
 from .text import names_in
-from .timeloop import Host, Keep, Kernels, TimeLoop, renamed_copy
+from .timeloop import Host, Keep, Kernels, Look, Renamed, TimeLoop
 
 _LOOSER = (Exactness.BITS, Exactness.LAST_DIGIT, Exactness.REASSOCIATED)
+_CALLED = frozenset(("len", "max", "range", "type"))
+"""Built-ins that the launcher calls."""
 _LARGEST = "2**19"
 """Extents up to which a grid has enough blocks along y and z, 65535 of eight threads."""
 
@@ -55,18 +58,21 @@ class _Resident(ResidentText):
         if region.function is None:
             # whoever imports the module, or looks at it afterwards, finds its arrays as they were
             after |= stored_names(self.loop) & self.time.arrays
-        self.after = after
-        self.operations = list(merged(self.time.operations, after))
-        self.fate = follow(self.operations, region, after)
+        self.after = after | frozenset(self.time.attributes)
+        self.operations = list(merged(self.time.operations, self.after))
+        self.fate = follow(self.operations, self.time, self.after)
         self.taken: set[str] = set()
         self.changing = self._changing()
-        self.emissions = {id(r): self._emission(r, names) for r, names in self._nests()}
+        self._refuse_sizes()
+        self.emissions: dict[int, CudaEmission] = {}
+        for nest, names in self._nests():
+            if id(nest) not in self.emissions:
+                self.emissions[id(nest)] = self._emission(nest, names)
+        self._refuse_unlike()
         self._refuse_unseen()
-        arrays = (*self.fate.entry, *self.fate.fresh)
+        arrays = (*self.fate.entry, *self.fate.fresh, *self.fate.scratch)
         self.device = {array: self._local(f"gpu_{array}") for array in arrays}
-        kernels = [k.name for one in self.emissions.values() for k in one.kernels]
-        wanted = "step" if len(kernels) == 1 else "kernel"
-        self.handles = {name: self._local(wanted) for name in kernels}
+        self.handles = self._handles()
         self.grid, self.block = self._local("grid"), self._local("block")
         self.zeros = {
             name: self._local(f"{self.device[name]}_zeros")
@@ -77,11 +83,27 @@ class _Resident(ResidentText):
         self.cells = self._local("cells") if self.narrow else ""
         self.replay = self._replay()
 
+    def _handles(self) -> dict[tuple[int, Renamed], dict[str, str]]:
+        """Local names for the kernels of each use of a nest."""
+        used = dict.fromkeys((id(o.region), o.renamed) for o in self._uses())
+        count = sum(len(self.emissions[region].kernels) for region, _ in used)
+        wanted = "step" if count == 1 else "kernel"
+        return {
+            use: {kernel.name: self._local(wanted) for kernel in self.emissions[use[0]].kernels}
+            for use in used
+        }
+
+    def _uses(self) -> Iterator[Kernels]:
+        for operation in self.operations:
+            if isinstance(operation, Kernels):
+                yield operation
+
     def _narrow(self) -> Narrow | None:
         """The arrays that may be int8 on the device."""
         nests = [(self.emissions[id(r)].nest, names) for r, names in self._nests()]
         found = narrowed(list(self.fate.entry), list(self.fate.fresh), nests)
-        return None if found is None or found.arrays & set(self.zeros) else found
+        wide = self.fate.scratch or (found is not None and found.arrays & set(self.zeros))
+        return None if wide else found
 
     def _replay(self) -> Replay | None:
         """How the steps are replayed as a CUDA graph; None where that cannot be, or gains nothing.
@@ -111,7 +133,7 @@ class _Resident(ResidentText):
                 yield operation.region, dict(operation.renamed)
 
     def _changing(self) -> frozenset[str]:
-        hosted = [o.statement for o in self.operations if isinstance(o, Host)]
+        hosted = [o.statement for o in self.operations if isinstance(o, Host | Look)]
         stored = {name for statement in hosted for name in stored_names(statement)}
         return frozenset((stored | {self.time.index}) - self.time.steady)
 
@@ -119,6 +141,18 @@ class _Resident(ResidentText):
         name = free_name(self.source, wanted, self.taken)
         self.taken.add(name)
         return name
+
+    def _refuse_sizes(self) -> None:
+        """Raise Unsupported for arrays whose memory cannot be had before the first step.
+
+        ``new = np.zeros(t + 2)`` is longer each time; ``second = np.zeros_like(new)`` needs new.
+        """
+        for name, fresh in self.fate.fresh.items():
+            used = names_in([ast.unparse(fresh.value)])
+            unknown = sorted(used & (self.changing | set(self.fate.fresh)))
+            if unknown:
+                text = f"{name} is made from {unknown[0]}, which is another one in each step"
+                raise Unsupported(text, fresh.value.lineno)
 
     def _refuse_unseen(self) -> None:
         """Raise Unsupported for arrays of which no nest has asked the type."""
@@ -129,6 +163,24 @@ class _Resident(ResidentText):
         }
         for name in sorted(set(self.fate.entry) - asked):
             raise Unsupported(f"{name} is used by no loop nest", self.loop.lineno)
+
+    def _refuse_unlike(self) -> None:
+        """Raise Unsupported where one kernel would have to do for arrays of two kinds.
+
+        ``laplacian(u, out)`` where the step makes ``out``, and ``laplacian(v, kept)``.
+        """
+        seen: dict[int, frozenset[str]] = {}
+        for region, renamed in self._nests():
+            made = frozenset(
+                path
+                for path in self.emissions[id(region)].nest.arrays
+                if renamed.get(path, path) in self.fate.fresh
+            )
+            other = seen.setdefault(id(region), made)
+            repeated = sum(r is region for r, _ in self._nests()) > 1
+            if other != made or (repeated and self.emissions[id(region)].zeroed):
+                text = "a function is called twice in a step, with arrays of different origin"
+                raise Unsupported(text, region.loop.lineno)
 
     # --------------------------------------------------------------- kernels
     def _emission(self, region: Region, renamed: dict[str, str]) -> CudaEmission:
@@ -149,7 +201,7 @@ class _Resident(ResidentText):
         if emission.flag and self._leaves_traces():
             text = "an exception may come when the host has seen some steps"
             raise Unsupported(text, region.loop.lineno)
-        if emission.checks.before or emission.state.used_ranges:
+        if emission.checks.before or emission.state.used_ranges or emission.rests_on_elements:
             raise Unsupported("the loop rests on what the arrays hold", region.loop.lineno)
         others = local_names(self.region.function) - local_names(region.function)
         for path in emission.names.params:
@@ -161,7 +213,10 @@ class _Resident(ResidentText):
         """Whether the loop cannot run again from the start: it keeps arrays, or prints."""
         return any(
             isinstance(o, Keep)
-            or (isinstance(o, Host) and any(isinstance(n, ast.Call) for n in ast.walk(o.statement)))
+            or (
+                isinstance(o, Host | Look)
+                and any(isinstance(n, ast.Call) for n in ast.walk(o.statement))
+            )
             for o in self.operations
         )
 
@@ -173,6 +228,9 @@ class _Resident(ResidentText):
         returned = self._returned(params)
         owner = self._owner()
         run, wrapper = self._local(f"_{owner}_on_gpu"), self._local(f"_{owner}_time_loop")
+        shadowed = sorted({*params, *self.time.looker.stored} & _CALLED)
+        if shadowed:
+            raise Unsupported(f"{shadowed[0]} is no built-in in the loop", self.loop.lineno)
         early, late = self._tests()
         parts = [part for one in emissions for part in one.parts]
         parts += [self.replay.text] if self.replay is not None else []
@@ -199,8 +257,9 @@ class _Resident(ResidentText):
     def _ledger(self) -> Iterator[Condition]:
         for region, renamed in self._nests():
             one = self.emissions[id(region)]
+            names = self.names_of(region, renamed)
             for condition in (*one.checks.ledger, *one._ledger(), *one.conditions()):
-                yield self._in_caller(condition, renamed)
+                yield self._in_caller(condition, names)
         for test in self._own_tests():
             yield Condition(test, Basis.OBSERVED, guarded=True, test=test)
         if self.narrow is not None:
@@ -228,7 +287,9 @@ class _Resident(ResidentText):
         text = _spelled(test, renamed)
         names = names_in([text])
         made = {name: self.device[name] for name in self.fate.fresh if name in names}
-        return _spelled(text, made), bool(made or names & self.time.steady)
+        if made or names & self.time.steady:
+            return _spelled(text, made), True
+        return _spelled(text, self.time.attributes), False
 
     def _params(self) -> list[str]:
         """What the loop needs from its scope, and what it hands back."""
@@ -252,27 +313,41 @@ class _Resident(ResidentText):
     # ------------------------------------------------------------------ tests
     def _own_tests(self) -> list[str]:
         """Conditions of the loop as a whole, beside those of its nests."""
+        paths = self.time.attributes
         numpy, entry = self.first.names.numpy, self.fate.entry
         tests = [f"type({k.holder}) is list" for k in self.operations if isinstance(k, Keep)]
+        tests += [test for k in self.operations if isinstance(k, Look) for test in k.tests]
+        changed = list(self.fate.returned_in_place)
         for one, two in combinations(entry, 2):
-            if one in self.fate.written or two in self.fate.written:
+            if one in changed or two in changed:
                 tests.append(f"not {numpy}.may_share_memory({one}, {two})")
+        tests += [f"{a}.flags.writeable" for a in changed if a not in self.fate.written]
         # fewer steps leave a name with an array from before the loop
         tests.append(f"len({ast.unparse(self.loop.iter)}) >= {max(self.fate.depth, 1)}")
         tests += [f"max({array}.shape) <= {_LARGEST}" for array in entry]
-        return list(dict.fromkeys(tests))
+        # type(plate.n) is int   and more is asked for the nest already
+        asked = {test.partition(" and ")[0] for test in self._nest_tests()[0]}
+        objects = [test for test in self.time.inlined.tests() if test not in asked]
+        return list(dict.fromkeys([*objects, *(_spelled(test, paths) for test in tests)]))
 
     def _tests(self) -> tuple[list[str], list[str]]:
         """Tests that the wrapper asks, and those that need what the step computes first."""
+        early, late = self._nest_tests()
+        # first what objects are: nothing may look at their attributes before
+        kinds = [t for t in self.time.inlined.tests() if t in self._own_tests()]
+        return list(dict.fromkeys([*kinds, *early, *self._own_tests()])), list(dict.fromkeys(late))
+
+    def _nest_tests(self) -> tuple[list[str], list[str]]:
         early: list[str] = []
         late: list[str] = []
-        for region, renamed in self._nests():
+        for region, given in self._nests():
+            renamed = self.names_of(region, given)
             for test in self.emissions[id(region)].checks.tests:
                 if names_in([_spelled(test, renamed)]) & self.changing:
                     raise Unsupported(f"`{test}` would have to hold in every step")
                 text, steady = self._asked(test, renamed)
                 (late if steady else early).append(text)
-        return list(dict.fromkeys([*early, *self._own_tests()])), list(dict.fromkeys(late))
+        return early, late
 
 
 def _each_once(ledger: Iterator[Condition]) -> tuple[Condition, ...]:

@@ -6,10 +6,13 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...layout import LEVEL, reindent
+from ...loopnest.scope import stored_names
 from ...model import Region, Source
 from .cover import is_covered
 from .emit import CudaEmission
 from .fate import Fate
+from .inlined import renamed_copy
+from .looks import look_lines
 from .narrow import WIDE, Narrow
 from .plan import Launch
 from .replay import Replay, turns
@@ -23,7 +26,7 @@ from .text import (
     flag_made,
     names_in,
 )
-from .timeloop import Exchange, Fresh, Host, Keep, Kernels, Operation, TimeLoop, renamed_copy
+from .timeloop import Exchange, Fresh, Host, Keep, Kernels, Look, Operation, Renamed, TimeLoop
 
 COMMENT = "# a warp's 32 threads along x: they read and write neighbouring elements together"
 
@@ -41,8 +44,8 @@ class ResidentText:
     """By the identity of their regions."""
     device: Mapping[str, str]
     """Array -> name of its copy on the device."""
-    handles: Mapping[str, str]
-    """Kernel -> local name for it with its launch configuration."""
+    handles: Mapping[tuple[int, Renamed], Mapping[str, str]]
+    """For each use of a nest: kernel -> local name for it with its launch configuration."""
     zeros: Mapping[str, str]
     """Arrays that start each step with zeros -> array of zeros on the device."""
     grid: str
@@ -74,7 +77,7 @@ class ResidentText:
         where = f"{self.region.function.name}()" if self.region.function else "this script"
         doc = f"The time loop of {where} with its arrays on the GPU; None, and nothing done, else."
         setup, steps, synced = self._steps()
-        body = [f'"""{doc}"""', *self._preface(tests)]
+        body = list(self._preface(tests))
         if self.replay is not None:
             traded = {name: None for left, _ in self.exchanges() for name in left}
             body += [f"{self.replay.stream} = {self.cuda}.stream()", *setup]
@@ -87,13 +90,39 @@ class ResidentText:
         for flag in self._flags():
             body += flag_asked(flag, "None")
         body += [self._into(name) for name in fate.returned_in_place]
+        body += self._objects_set(synced)
         for name in returned:
             if (name in fate.rebound or name in fate.fresh) and name not in synced:
                 body.append(f"{name} = {self._fetched(name)}")
         comma = "," if len(returned) == 1 else ""
         body.append(f"return {', '.join(returned)}{comma}" if returned else "return True")
         head = f"def {run}({', '.join(params)}):"
+        body = [f'"""{doc}"""', *self._objects_read(body), *body]
         return "\n".join([head, *((LEVEL + line).rstrip() for line in body)]) + "\n"
+
+    def _objects_read(self, body: Sequence[str]) -> Iterator[str]:
+        """The attributes that the loop uses, as variables."""
+        used = names_in(["\n".join(body).replace("return ", "")])
+        for name, path in self.time.attributes.items():
+            if name in used and name not in self.fate.fresh:
+                yield f"{name} = {path}"
+
+    def _objects_set(self, synced: set[str]) -> Iterator[str]:
+        """Attributes that the loop binds get what the variables hold in the end."""
+        hosted = [o.statement for o in self.operations if isinstance(o, Host | Look)]
+        stored = {name for statement in hosted for name in stored_names(statement)}
+        fate = self.fate
+        for name, path in self.time.attributes.items():
+            if (name in fate.rebound or name in fate.fresh) and name not in synced:
+                yield f"{path} = {self._fetched(name)}"
+            elif name in fate.rebound or name in fate.swapped or name in stored:
+                yield f"{path} = {name}"
+
+    def names_of(self, region: Region, renamed: Mapping[str, str]) -> dict[str, str]:
+        """What the names in a nest's new text are in the launcher; attributes are parameters."""
+        params = self.emissions[id(region)].names.params
+        given = {param: renamed.get(path, path) for path, param in params.items() if param != path}
+        return {old: new for old, new in {**renamed, **given}.items() if old != new}
 
     def _is_narrow(self, name: str) -> bool:
         return self.narrow is not None and name in self.narrow.arrays
@@ -104,6 +133,13 @@ class ResidentText:
         if not self._is_narrow(name):
             return fetched
         return f"{fetched}.astype({self.first.names.numpy}.{WIDE}, copy=False)"
+
+    def _shown(self, name: str) -> str | None:
+        """The statement after which the host has what the array holds in the step."""
+        fate = self.fate
+        if name in fate.rebound or name in fate.fresh:
+            return f"{name} = {self._fetched(name)}"
+        return self._into(name) if name in fate.returned_in_place else None
 
     def _into(self, name: str) -> str:
         """The statement that brings an array back into the host's own."""
@@ -128,8 +164,9 @@ class ResidentText:
                 yield ast.unparse(operation.statement)
         # an array made in the step is as large as one of those it comes from
         size = " + ".join(f"{a}.nbytes" for a in self.fate.entry)
-        if self.fate.fresh:
-            size = f"{1 + len(self.fate.fresh)} * " + (f"({size})" if " + " in size else size)
+        made = len(self.fate.fresh) + len(self.fate.scratch)
+        if made:
+            size = f"{1 + made} * " + (f"({size})" if " + " in size else size)
         yield f"if {size} > 0.9 * {self.cuda}.current_context().get_memory_info()[0]:"
         yield f"{LEVEL}return None  # does not fit"
         yield from self._cell_type()
@@ -138,6 +175,8 @@ class ResidentText:
             yield f"{self.device[array]} = {self.cuda}.to_device({given})"
         for fresh in self.fate.fresh.values():
             yield from self._buffer(fresh)
+        for name, source in self.fate.scratch.items():
+            yield f"{self.device[name]} = {self.cuda}.device_array_like({self.device[source]})"
         for flag in self._flags():
             yield flag_made(flag, self.cuda, self.first.names.numpy)
         asked = list(dict.fromkeys([*tests, *self._made_wide(), *self._types(), *self._alike()]))
@@ -227,12 +266,12 @@ class ResidentText:
         setup: list[str] = []
         lines: list[str] = []
         synced = set(self.fate.kept)
-        done: set[int] = set()
+        done: set[tuple[int, Renamed]] = set()
         for operation in self.operations:
             match operation:
                 case Kernels(region=region, renamed=renamed):
-                    if id(region) not in done:
-                        done.add(id(region))
+                    if (id(region), renamed) not in done:
+                        done.add((id(region), renamed))
                         setup += self._configured(region, dict(renamed))
                     lines += self._launches(region, dict(renamed))
                 case Fresh(name=name, copied=copied):
@@ -244,28 +283,39 @@ class ResidentText:
                     lines += self._exchange(operation, synced)
                 case Keep():
                     lines += self._keep(operation)
+                case Look(statement=statement):
+                    lines += look_lines(statement, frozenset(self.device), self._shown)
                 case Host(statement=statement, once=False):
                     lines += ast.unparse(statement).split("\n")
         return ([COMMENT, *setup] if setup else setup), lines, synced
 
     def _launches(self, region: Region, renamed: dict[str, str]) -> list[str]:
         emission = self.emissions[id(region)]
-        fixed = {id(k.launch) for k in emission.kernels if self._is_fixed(k, renamed)}
+        names = self.names_of(region, renamed)
+        names = self._on_device(names)  # the host has no array that the step makes
+        fixed = {id(k.launch) for k in emission.kernels if self._is_fixed(k, names)}
         kernels = {id(k.launch): k for k in emission.kernels}
         writer = Steps(self._made(emission, renamed), kernels, fixed, emission.text)
-        return _renamed("\n".join(writer.lines(emission.step)), renamed)
+        return _renamed("\n".join(writer.lines(emission.step)), names)
 
     def _configured(self, region: Region, renamed: dict[str, str]) -> Iterator[str]:
         """Launch configurations that hold for the whole loop."""
         emission = self.emissions[id(region)]
-        fixed = [k for k in emission.kernels if self._is_fixed(k, renamed)]
+        names = self.names_of(region, renamed)
+        names = self._on_device(names)
+        fixed = [k for k in emission.kernels if self._is_fixed(k, names)]
         for same in alike(fixed):
             lines = configured(same, self._made(emission, renamed), limits=False)
-            yield from _with_comments("\n".join(lines), renamed)
+            yield from _with_comments("\n".join(lines), names)
+
+    def _on_device(self, names: Mapping[str, str]) -> dict[str, str]:
+        """The names, arrays that the step makes by those of their memory on the device."""
+        made = {name: self.device[name] for name in self.fate.fresh}
+        return {**made, **{old: made.get(new, new) for old, new in names.items()}}
 
     def _is_fixed(self, kernel: Kernel, renamed: dict[str, str]) -> bool:
         used = {renamed.get(n, n) for n in names_in(kernel.extents)}
-        return used.isdisjoint(self.changing | set(self.fate.fresh))
+        return used.isdisjoint(self.changing)
 
     def _made(self, emission: CudaEmission, renamed: dict[str, str]) -> Launcher:
         """What the kernels are called with."""
@@ -284,7 +334,7 @@ class ResidentText:
             on_device=on_device,
             written=(),
             covered=frozenset(),
-            configured=self.handles,
+            configured=self.handles[id(emission.region), tuple(sorted(renamed.items()))],
             grid=self.grid,
             block=self.block,
             warnings=emission.warnings,
@@ -296,10 +346,11 @@ class ResidentText:
         """Whether every step launches the same, with nothing of the host in between."""
         for operation in self.operations:
             match operation:
-                case Keep() | Host(once=False):
+                case Keep() | Look() | Host(once=False):
                     return False
                 case Kernels(region=region, renamed=renamed):
-                    names, emission = dict(renamed), self.emissions[id(region)]
+                    emission = self.emissions[id(region)]
+                    names = self.names_of(region, dict(renamed))
                     if not isinstance(emission.step, Launch):
                         return False
                     for kernel in emission.kernels:

@@ -7,20 +7,24 @@ whatever is none of a few forms ends the matter with a reason.
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from ...loopnest.ir import Nest
-from ...loopnest.scope import local_names, module_of, own_nodes, stored_names
-from ...model import Region
-from ...names import free_name
-from ..ast_tools import bound_names, module_alias
+from ...loopnest.scope import local_names, module_of, stored_names
+from ...model import Region, ValueInfo
+from ..ast_tools import module_alias
+from ..bf_plan import nobody_looks
 from ..nb_values import Unsupported
+from .inlined import Inlined, renamed_copy
+from .looks import Looker, appended, arrays_read
 
 _PLAIN = frozenset({"range", "len", "int", "float", "abs", "min", "max", "round", "print", "bool"})
 """Built-ins that a statement of the host may call."""
+
+
+Renamed = tuple[tuple[str, str], ...]
+"""Names of a step function -> names in the launcher, where they differ."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,7 @@ class Kernels:
     """A loop nest: one kernel or more."""
 
     region: Region
-    renamed: tuple[tuple[str, str], ...]
-    """Names of the step function -> names in the launcher, where they differ."""
+    renamed: Renamed
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,19 @@ class Host:
     """It gives the same in every step: ``n, m = u.shape``."""
 
 
-Operation = Kernels | Fresh | Exchange | Keep | Host
+@dataclass(frozen=True)
+class Look:
+    """A statement of the host that reads arrays, in each step or in some: ``print(u.mean())``."""
+
+    statement: ast.stmt
+    arrays: tuple[str, ...]
+    ends: bool
+    """It may leave the loop."""
+    tests: tuple[str, ...] = ()
+    """What must hold for it to do nothing else."""
+
+
+Operation = Kernels | Fresh | Exchange | Keep | Host | Look
 
 
 @dataclass
@@ -93,77 +108,24 @@ class TimeLoop:
                 raise Unsupported("the loop does not count with range()", region.loop.lineno)
         self.numpy = module_alias(region.source, "numpy")
         self.nests = {r.loop: r for r in region.inside}
-        self.taken = set(local_names(region.function)) | set(stored_names(region.source.tree))
-        statements = list(self._inlined(region.loop.body))
+        taken = set(local_names(region.function)) | set(stored_names(region.source.tree))
+        self.inlined = Inlined(region, taken)
+        statements = [
+            (new, names if new is s else {})
+            for s, names in self.inlined.block(region.loop.body, {})
+            for new in ([s] if s in self.nests else one_each(renamed_copy(s, names)))
+        ]
+        self.attributes = self.inlined.attributes
+        self._refuse_objects(statements)
         self._find_arrays(statements)
         self.steady = self._steady(statements)
+        stored = {self.index}.union(*(stored_names(s) for s, _ in statements))
+        arrays = frozenset(self.arrays)
+        self.looker = Looker(region.source, self.numpy, arrays, frozenset(stored), self.seen)
         for statement, renamed in statements:
             self.operations.append(self._operation(statement, renamed))
         if not any(isinstance(o, Kernels) for o in self.operations):
             raise Unsupported("no loop nest in the loop was observed", region.loop.lineno)
-
-    # --------------------------------------------------------------- inlining
-    def _inlined(self, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, dict[str, str]]]:
-        """The statements, with those of a step function in the place of its call."""
-        for statement in body:
-            match statement:
-                case ast.Assign(
-                    targets=[ast.Name() as target], value=ast.Call(func=ast.Name(id=name)) as call
-                ) if name in self.region.functions:
-                    yield from self._called(target, call, self.region.functions[name])
-                case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call) if (
-                    name in self.region.functions
-                ):
-                    yield from self._called(None, call, self.region.functions[name])
-                case _:
-                    yield statement, {}
-
-    def _called(
-        self, target: ast.Name | None, call: ast.Call, function: ast.FunctionDef
-    ) -> Iterator[tuple[ast.stmt, dict[str, str]]]:
-        line, args = call.lineno, function.args
-        known = bound_names(self.region.source).get(function.name) == 1
-        if function not in self.region.source.tree.body or not known:
-            raise Unsupported(f"{function.name}() is no function of this file", line)
-        given = [a.id for a in call.args if isinstance(a, ast.Name)]
-        names = [a.arg for a in args.args]
-        odd = args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or call.keywords
-        if odd or len(given) != len(call.args) or len(given) != len(names):
-            raise Unsupported(f"{function.name}() gets more than names, one each", line)
-        body = function.body
-        if ast.get_docstring(function) is not None:
-            body = body[1:]
-        match body[-1] if body else None:
-            case ast.Return(value=ast.Name(id=returned)) if target is not None:
-                body = body[:-1]
-            case _ if target is None:
-                returned = ""
-            case _:
-                text = f"{function.name}() does not return one array at its end"
-                raise Unsupported(text, line)
-        if any(isinstance(n, ast.Return | ast.Global) for s in body for n in ast.walk(s)):
-            raise Unsupported(f"{function.name}() returns in the middle", line)
-        if set(names) & stored_names(function):
-            raise Unsupported(f"{function.name}() binds its parameters anew", line)
-        free = {n.id for n in own_nodes(function) if isinstance(n, ast.Name)}
-        clash = (free - local_names(function)) & local_names(self.region.function)
-        if clash:
-            # def look(): print(u)   sees the module's u, and not that of the caller
-            text = f"{min(clash)} is a variable of the loop and another one in {function.name}()"
-            raise Unsupported(text, line)
-        renamed = dict(zip(names, given, strict=True))
-        for local in sorted(local_names(function) - set(names)):
-            renamed[local] = (
-                free_name(self.region.source, local, self.taken)
-                if (local in local_names(self.region.function))
-                else local
-            )
-        for statement in body:
-            yield statement, renamed
-        if target is not None:
-            value = ast.Name(renamed.get(returned, returned), ast.Load())
-            bound = ast.Assign([ast.Name(target.id, ast.Store())], value)
-            yield ast.fix_missing_locations(ast.copy_location(bound, call)), {}
 
     # ----------------------------------------------------------------- arrays
     def _find_arrays(self, statements: Sequence[tuple[ast.stmt, dict[str, str]]]) -> None:
@@ -176,7 +138,13 @@ class TimeLoop:
             for node in ast.walk(statement)
             if isinstance(node, ast.Name)
         }
-        self.arrays |= {n for n in used if n in observation.values and _is_array(self.region, n)}
+        used |= set(self.attributes)
+        self.arrays |= {n for n in used if self.is_array(n)}
+        for statement, _ in statements:
+            match statement:  # before = u
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
+                    if other in self.arrays and self.seen(name) is None:
+                        self.arrays.add(name)
         for statement, renamed in statements:
             nest = self.nests.get(statement)  # type: ignore[call-overload]
             if nest is None:
@@ -184,6 +152,29 @@ class TimeLoop:
             if not isinstance(nest.nest, Nest):
                 raise Unsupported(nest.nest.reason, nest.nest.line)
             self.arrays |= {renamed.get(a, a) for a in nest.nest.arrays}
+
+    def is_array(self, name: str) -> bool:
+        """Whether the variable was an array when the loop was entered."""
+        seen = self.seen(name)
+        return seen is not None and seen.kind == "ndarray"
+
+    def seen(self, name: str) -> ValueInfo | None:
+        """What was observed of a variable of the launcher."""
+        assert self.region.observation is not None
+        return self.region.observation.values.get(self.attributes.get(name, name))
+
+    def _refuse_objects(self, statements: Sequence[tuple[ast.stmt, dict[str, str]]]) -> None:
+        """Raise Unsupported where more than attributes of an object is used."""
+        for statement, renamed in statements:
+            if statement in self.nests:
+                continue
+            for node in ast.walk(statement):
+                name = renamed.get(node.id, node.id) if isinstance(node, ast.Name) else ""
+                if name in self.inlined.owners:
+                    text = ast.unparse(statement).partition("\n")[0]
+                    raise Unsupported(
+                        f"`{text}` may need arrays that are on the device", statement.lineno
+                    )
 
     def _steady(self, statements: Sequence[tuple[ast.stmt, dict[str, str]]]) -> set[str]:
         """Scalars that are the same in every step: assigned once, from shapes and constants."""
@@ -266,18 +257,32 @@ class TimeLoop:
         text = f"`{ast.unparse(value)}` makes an array in a way that is not followed"
         raise Unsupported(text, value.lineno)
 
-    def _host(self, statement: ast.stmt) -> Host:
-        """A statement that the host runs as it stands, without the elements of any array."""
+    def _host(self, statement: ast.stmt) -> Host | Look:
+        """A statement that the host runs as it stands, which changes no array."""
         bound = stored_names(statement)
         once = bool(bound) and bound <= self.steady
         text = ast.unparse(statement).partition("\n")[0]
         if not once:
             names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
             if names & self.arrays or not self._harmless(statement):
-                raise Unsupported(
-                    f"`{text}` may need arrays that are on the device", statement.lineno
-                )
+                return self._look(statement, text)
         return Host(statement, once)
+
+    def _look(self, statement: ast.stmt, text: str) -> Look:
+        """A statement that needs what the arrays hold just then. Raises Unsupported."""
+        looker = self.looker
+        if not looker.may(statement):
+            reason = f"`{text}` may need arrays that are on the device"
+            raise Unsupported(reason, statement.lineno)
+        if not nobody_looks(self.region):
+            # try: ..; except ValueError: save(u)   would see what the host had before
+            raise Unsupported("a handler may see the arrays half-way", statement.lineno)
+        ends = any(isinstance(node, ast.Break) for node in ast.walk(statement))
+        read = tuple(arrays_read(statement, frozenset(self.arrays)))
+        divisors = {looker.steady_divisor(node) for node in ast.walk(statement)} - {None}
+        tests = [f"type({name}) is list" for name in appended(statement)]
+        tests += [f"{name} != 0" for name in sorted(filter(None, divisors))]
+        return Look(statement, read, ends, tuple(tests))
 
     def _harmless(self, statement: ast.stmt) -> bool:
         """Only arithmetic, assignments, branches and printing of scalars."""
@@ -304,13 +309,22 @@ class TimeLoop:
         return True
 
 
+def one_each(statement: ast.stmt) -> list[ast.stmt]:
+    """``a, b = f(u), g(u)`` as an assignment of each, where no value needs another target."""
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=left)], value=ast.Tuple(elts=right)) if len(
+            left
+        ) == len(right):
+            names = [one.id for one in left if isinstance(one, ast.Name)]
+            read = {n.id for value in right for n in ast.walk(value) if isinstance(n, ast.Name)}
+            if len(set(names)) == len(left) and read.isdisjoint(names):
+                pairs = zip(left, right, strict=True)
+                return [ast.copy_location(ast.Assign([t], v), statement) for t, v in pairs]
+    return [statement]
+
+
 def _nonzero(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and node.value > 0
-
-
-def _is_array(region: Region, name: str) -> bool:
-    assert region.observation is not None
-    return region.observation.values[name].kind == "ndarray"
 
 
 def _from_shapes(
@@ -335,20 +349,3 @@ def _from_shapes(
         case ast.Tuple(elts=elts):
             return all(_from_shapes(one, arrays, stores, known) for one in elts)
     return False
-
-
-Node = TypeVar("Node", ast.expr, ast.stmt)
-
-
-class _Rename(ast.NodeTransformer):
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
-
-
-def renamed_copy(node: Node, names: dict[str, str]) -> Node:
-    """A copy with other names."""
-    new: Node = _Rename(names).visit(copy.deepcopy(node))
-    return new

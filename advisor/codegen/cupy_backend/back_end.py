@@ -17,7 +17,7 @@ from ..bf_flow import Flow
 from ..bf_inline import CannotInline, Inliner
 from ..bf_plan import are_arrays, flow_of, may_look, nobody_looks, shapes_alike
 from ..bf_text import header
-from ..bf_values import Array, Scalar, dotted, value_of
+from ..bf_values import DTYPES, Array, Scalar, dotted, value_of
 from ..nb_text import functions_block, top_level_statement
 from ..nb_values import Unsupported
 from ..wrapped import extents
@@ -84,6 +84,24 @@ def _stored(node: ast.Name) -> bool:
     return isinstance(node.ctx, ast.Store)
 
 
+def _refuse_dtypes(region: Region) -> None:
+    """Raise Unsupported for arrays of types that a GPU lacks, or rounds otherwise."""
+    assert region.observation is not None
+    used = {
+        (dotted(node), node.lineno)
+        for node in ast.walk(region.loop)
+        if isinstance(node, ast.Name | ast.Attribute)
+    }
+    for name, line in sorted((n, at) for n, at in used if n is not None):
+        info = region.observation.values.get(name)
+        if info is None or info.kind != "ndarray" or info.dtype in DTYPES:
+            continue
+        if info.dtype == "object":
+            text = f"{name} is an array of Python objects, which cannot go to a GPU"
+            raise Unsupported(text, line, "make it an array of numbers")
+        raise Unsupported(f"{name} is an array of {info.dtype}, which is not known on a GPU", line)
+
+
 class _Resident:
     """One rewrite under way."""
 
@@ -94,6 +112,7 @@ class _Resident:
         self.body = self.inliner.block(region.loop.body)
         flow = flow_of(region, self.inliner, self.body)
         if flow is None:
+            _refuse_dtypes(region)
             raise Unsupported("the arrays' types and shapes cannot be followed", region.loop.lineno)
         self.flow: Flow = flow
         self.cupy, self.edit = import_edit(self.source, "cupy", "cp")

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from cuda_programs import PROGRAMS, Program
 from harness import assert_same, run
+from object_programs import OBJECTS
+from path_programs import PATHS
 from test_in_simulator import rewritten
 from test_replay import REPLAYED, soon  # noqa: F401  (a fixture)
 
@@ -19,7 +21,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@pytest.mark.parametrize("program", (*PROGRAMS, *OBJECTS, *PATHS), ids=lambda p: p.name)
 def test_equal(program: Program, tmp_path: Path) -> None:
     compared(program, rewritten(program), tmp_path)
 
