@@ -26,6 +26,42 @@ CASES.add(
     (BINS, 12),
     [(BINS.tolist(), 12), (BINS, 5), (BINS - 20, 12), (BINS - 12, 12)],
 )
+SERIES = rng.random(400)
+CASES.add(
+    "seasons",
+    """
+def k(x, period):
+    sums = [0.0] * period
+    for i, v in enumerate(x):
+        sums[i % period] += v
+    return sums
+""",
+    (SERIES.tolist(), 12),
+    [(SERIES[:n].tolist(), period) for n, period in ((40, 1), (3, 7), (40, 0), (40, -3), (0, 5))],
+)
+CASES.add(
+    "seasons taken off",
+    """
+def k(x, means, period, out):
+    for i in range(len(x)):
+        out[i] = x[i] - means[i % period]
+""",
+    (SERIES, SERIES[:12].copy(), 12, np.zeros(400)),
+    [
+        (SERIES, SERIES[:n].copy(), period, np.zeros(400))
+        for n, period in ((12, 5), (5, 12), (5, -5), (5, 0), (500, 450), (1, 1))
+    ],
+)
+CASES.add(
+    "blocks of a width",
+    """
+def k(x, width, sums):
+    for i in range(len(x)):
+        sums[i // width] += x[i]
+""",
+    (SERIES, 20, np.zeros(20)),
+    [(SERIES, width, np.zeros(20)) for width in (1, 500, 0, -20, -400)],
+)
 CASES.add(
     "weights",
     "def k(b, w, h):\n    for i in range(len(b)):\n        h[b[i]] -= w[i] * w[i]\n",

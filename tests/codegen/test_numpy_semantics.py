@@ -400,3 +400,21 @@ def test_what_a_loop_leaves_behind_is_not_its_start() -> None:
     found = run(after, "k", args)
     assert_same(run(HEAD + text, "k", args), found)
     assert len(set(found.result.tolist())) > 1
+
+
+def test_a_narrowed_copy_holds_what_the_array_does():
+    """In bytes 256 is 0: that the numbers are that small is asked where they are only compared."""
+    text = """
+def k(b, c):
+    total = 0
+    for i in range(1, len(b)):
+        if b[i] == 2 or b[i - 1] == 1 or b[i] == c or b[i - 1] == 0:
+            total += 1
+    return total
+"""
+    small = np.arange(200) % 3
+    match = emit(region_for(text, "k", (small, 1)))
+    assert isinstance(match, Match)
+    after = apply_edits(region_for(text, "k", (small, 1)).source, match.edits).decode()
+    for numbers in (small, small * 256, small - 257, small[:0], small[:1]):
+        assert_same(run(text, "k", (numbers, 1)), run(after, "k", (numbers, 1)))

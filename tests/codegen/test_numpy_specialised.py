@@ -23,6 +23,7 @@ def normal(*shape):
 
 
 SIZES = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 7), (6, 2))
+SEEN = ("kh == 3", "half == 1", "radius == 1", "reach == 1")
 KERNELS = ((1, 1), (2, 2), (3, 5), (5, 5), (4, 3), (3, 3))
 case(
     "zeros around",
@@ -97,12 +98,27 @@ def k(img, radius):
     (normal(40, 50), 1),
     [*((normal(*size), 1) for size in SIZES), *((normal(9, 8), n) for n in (0, 2, 3, 20))],
 )
+case(
+    "around the end, of another type",
+    """
+def k(cells, reach, found):
+    for i in range(len(cells)):
+        near = 0
+        for at in range(i - reach, i + reach + 1):
+            if cells[at % len(cells)] > 0:
+                near += reach
+        found[i] = near
+    return found
+""",
+    (normal(400), 1, [0] * 400),
+    [(normal(40), n, [0] * 40) for n in (np.uint8(1), np.int64(1), np.float64(1.0), 1.0, True)],
+)
 
 
 @pytest.mark.parametrize("name", cases)
 def test_windows_of_the_size_seen(name):
     after = check(cases[name])
-    assert any(f"and {size}\n" in after for size in ("kh == 3", "half == 1", "radius == 1"))
+    assert any(f"and {size}\n" in after for size in SEEN)
 
 
 def test_nothing_to_specialise():

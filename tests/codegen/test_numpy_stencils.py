@@ -304,6 +304,42 @@ def k(x, h):
     [(normal(5), 3), (normal(3), 1)],
 )
 
+case(
+    "remainders of the cell itself",
+    """
+def k(u, v, n, rate):
+    new = [0.0] * (n * n)
+    for i in range(n):
+        for j in range(n):
+            at = (i % n) * n + (j % n)
+            up = u[((i - 1) % n) * n + (j % n)] + u[((i + 1) % n) * n + (j % n)]
+            side = u[(i % n) * n + (j - 1) % n] + u[(i % n) * n + (j + 1) % n]
+            new[at] = u[at] + rate * (up + side - 4 * u[at]) - v[at]
+    return new
+""",
+    (normal(900).tolist(), normal(900).tolist(), 30, 0.2),
+    [(normal(n * n).tolist(), normal(n * n).tolist(), n, 0.2) for n in (1, 2, 3)],
+)
+case(
+    "remainders of windows, and of another number",
+    """
+import numpy as np
+def k(grid):
+    h, w = grid.shape
+    out = np.zeros((h, w))
+    for r in range(h):
+        for c in range(w):
+            total = 0.0
+            for dr in (-1, 0, 1):
+                for dc in (-1, 0, 1):
+                    total += grid[(r + dr) % h, (c + dc) % w]
+            out[r, c] = total + r % h + c % 7
+    return out
+""",
+    (normal(30, 40),),
+    [(normal(*s),) for s in ((1, 1), (2, 2), (3, 5))],
+)
+
 
 @pytest.mark.parametrize("name", cases)
 def test_stencils_stay_the_same(name):

@@ -226,8 +226,12 @@ def test_a_table_of_integers_grows_step_by_step() -> None:
     """By one in each step: no element leaves 64 bits."""
     x, y = LETTERS
     others = [(x[:n], y[:m]) for n in SIZES for m in (0, 1, 5)] + [("äöü", y), ([1, 2], [2, 2**70])]
-    after = check(Case(DISTANCE, LETTERS, others))
+    value = "min(d[i - 1][j], d[i][j - 1], d[i - 1][j - 1]) + cost"
+    known = "min(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + cost)"
+    after = check(Case(DISTANCE.replace(known, value), LETTERS, others))
     assert "d_flat[at:end:" in after
+    # the same number more for each element on: row by row
+    assert "np.minimum.accumulate(" in check(Case(DISTANCE, LETTERS, others))
 
 
 WITH_EDGES = DISTANCE.replace("(a, b)", "(a, b, gap)").replace(
@@ -265,7 +269,7 @@ def test_a_table_that_doubles_may_leave_64_bits(value: str) -> None:
 def test_the_size_of_a_step_is_asked_for() -> None:
     text = DISTANCE.replace("(a, b)", "(a, b, step)").replace("+ cost)", "+ cost + step)")
     others = [(*LETTERS, step) for step in (0, -1, 2**20, 2**40, 2**63, 2**70, 1.5)]
-    assert "d_flat[at:end:" in check(Case(text, (*LETTERS, 1), others))
+    assert "np.minimum.accumulate(" in check(Case(text, (*LETTERS, 1), others))
 
 
 def test_a_fold_may_start_beyond_64_bits() -> None:

@@ -20,6 +20,9 @@ from ..chained import condition_lines
 from ..draws_array import Drawn
 from ..nb_text import functions_block, top_level_statement
 from .ahead import counted_ahead
+from .bordered import bordered
+from .chosen import with_choices
+from .either import with_either
 from .emitter import attempt, factorised, narrow_types
 from .expansion import expanded
 from .first_row import shifted_rows
@@ -35,6 +38,7 @@ from .normal import NotVectorisable, normalise
 from .planning import Plan, Plans, all_loops, beside, plans, seconds_of_loops, terms_added
 from .reduced import sums_of_rows
 from .restructure import Variant, variants
+from .rolled import rolled
 from .searches import without_breaks
 from .session import Session
 from .sizes import rows_fit
@@ -43,6 +47,7 @@ from .subscripts import propagate
 from .summing import summed, sums_of
 from .trapped import trapping
 from .turned import turned
+from .unwrapped import unwrapped
 from .wavefront import waves
 
 __all__ = ["emit", "emit_drawn", "emit_products"]
@@ -60,6 +65,8 @@ def emit(region: Region) -> Match | Refusal:
     Never raises on any region: a bug of ours is logged and becomes a Refusal.
     """
     answer = _emitted(region, reassociate=False)
+    if isinstance(answer, Refusal) and isinstance(region.nest, Refusal):
+        return _emitted_either(region, answer, reassociate=False)
     if isinstance(answer, Match) or isinstance(region.nest, Refusal):
         return answer
     small = specialised(region.nest)
@@ -69,12 +76,27 @@ def emit(region: Region) -> Match | Refusal:
     return other if isinstance(other, Match) else answer
 
 
+def _emitted_either(region: Region, answer: Refusal, *, reassociate: bool) -> Match | Refusal:
+    """The same with lists of ints and floats as lists of floats; else the answer there was."""
+    try:
+        floats = with_either(region)
+    except (AssertionError, LookupError, AttributeError, TypeError, ValueError):
+        log.warning("lists of ints and floats in %s", region.site.key, exc_info=True)
+        return answer
+    if floats is None:
+        return answer
+    other = _emitted(floats, reassociate=reassociate)
+    return other if isinstance(other, Match) else answer
+
+
 def emit_products(region: Region) -> Match | Refusal | None:
     """The same with sums as products of arrays, in an order of NumPy's own; None without a sum.
 
     Never raises on any region.
     """
     answer = _emitted(region, reassociate=True)
+    if isinstance(answer, Refusal) and isinstance(region.nest, Refusal):
+        return _emitted_either(region, answer, reassociate=True)
     return None if isinstance(answer, Refusal) and answer.reason == NO_SUMS else answer
 
 
@@ -104,15 +126,18 @@ def _emitted(region: Region, *, reassociate: bool, drawn: Drawn | None = None) -
 
 
 def _emit(region: Region, *, reassociate: bool, drawn: Drawn | None) -> Match:
-    nest = region.nest
-    assert not isinstance(nest, Refusal)
+    assert not isinstance(region.nest, Refusal)
+    nest = rolled(region.nest, region)
     if not isinstance(nest.root, For):
         raise NotVectorisable("a while loop has no array form", nest.root.line)
     for name in sorted(nest.made | nest.grown):
         raise NotVectorisable(f"the loop makes or grows the list {name}")
     for name in sorted(nest.text & (nest.live_out | nest.arrays.keys())):
         raise NotVectorisable(f"the loop leaves text in {name}")
-    root = propagate(normalise(without_breaks(nest.root, nest), nest.live_out), nest)
+    root, nest = bordered(without_breaks(nest.root, nest), nest, region)
+    root = propagate(unwrapped(normalise(root, nest.live_out)), nest)
+    root, nest = bordered(root, nest, region)  # of windows that are written out by now
+    root = with_choices(root, nest)
     root, nest = shifted_rows(counted_ahead(root, nest.live_out), nest, region)
     rows = None if reassociate else folded(root, nest)
     if rows is not None:

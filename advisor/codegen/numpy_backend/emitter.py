@@ -26,6 +26,7 @@ from ...loopnest.ir import (
 )
 from ...model import Region
 from ..made_lists import MadeTable, dead_after, made_table
+from ..rows_read import rows_read
 from . import reduced
 from .block import axis_order, block_body, loop_header
 from .calm import check_calm
@@ -41,7 +42,7 @@ from .lists import convert_lists
 from .normal import NotVectorisable, exposed
 from .planning import all_loops
 from .provenance import proved_list, unshared_list
-from .ranges import has_room
+from .ranges import fits, has_room, type_range
 from .relaxation import relaxation
 from .restructure import ONCE, Variant
 from .scan import scan_stores
@@ -150,6 +151,7 @@ def _session(
     )
     session.dead = frozenset(name for name in made if dead_after(region, name))
     session.tables = _tables(nest, region)
+    session.rows_read = _rows_read(session, region)
     assigned = [s.name for s in statements((root,)) if isinstance(s, Assign)]
     session.single = frozenset(name for name in assigned if assigned.count(name) == 1)
     session.narrow = dict(narrow)
@@ -171,10 +173,25 @@ def _tables(nest: Nest, region: Region) -> dict[str, MadeTable]:
     for name, info in nest.arrays.items():
         numbers = info.element.is_python and info.element.kind in (Kind.INT, Kind.FLOAT)
         plain = info.container == "list" and info.ndim == 2 and numbers and not info.aliases
+        plain = plain and name not in nest.either
         if plain and type(info) is ArrayInput and not proved_list(info):
             made = made_table(region, name)
             if made is not None:
                 found[name] = made
+    return found
+
+
+def _rows_read(session: Session, region: Region) -> dict[str, tuple[ast.expr, ...]]:
+    """The rows that are read of the lists of lists that the function made itself."""
+    found: dict[str, tuple[ast.expr, ...]] = {}
+    if region.function is None or region.around is not None:
+        return found  # a module's names outlive the loop
+    for name, info in session.nest.arrays.items():
+        own = name in session.tables or (info.container == "list" and unshared_list(info))
+        own = own and name not in session.nest.either
+        rows = rows_read(region, name) if own and info.ndim == 2 else None
+        if rows is not None:
+            found[name] = rows
     return found
 
 
@@ -206,6 +223,8 @@ class _Writer:
         convert_lists(session)
         for array, dtype in session.narrow.items():
             wide = session.nest.arrays[array].element.kind is Kind.INT
+            if wide:  # comparisons alone ask for no range: 256 would become 0
+                session.ranges_used.setdefault(array, type_range(dtype))
             if wide and array not in session.halos and array not in session.array_names:
                 name = session.fresh(f"small_{array}")
                 session.array_names[array] = name
@@ -223,6 +242,8 @@ class _Writer:
     def sequence(self, body: tuple[Stmt, ...], future: frozenset[str]) -> None:
         """Statements of kept loops."""
         session = self.session
+        inner = (s for s in statements(body) if isinstance(s, For))
+        has_arrays = any(id(loop) in session.axes for loop in inner)
         for position, statement in enumerate(body):
             after = exposed(body[position + 1 :]) | future
             if id(statement) in session.moved or isinstance(statement, Held | Released):
@@ -237,7 +258,7 @@ class _Writer:
                 case Assign():
                     self._scalar(statement)
                 case Store():
-                    self._element(statement)
+                    self._element(statement, beside_arrays=has_arrays)
                 case If(test=test, then=then, orelse=orelse):
                     with session.indented(f"if {scalar_text(session, test)}:"):
                         self.sequence(then, after)
@@ -269,9 +290,21 @@ class _Writer:
             self.sequence(loop.body, future | exposed(loop.body))
         session.facts.ranges.pop(loop.index, None)
 
-    def _element(self, statement: Store) -> None:
+    def _is_exact(self, statement: Store) -> bool:
+        """The array gives back the very number that the list would hold."""
+        info = self.session.nest.arrays[statement.array]
+        value, element = statement.value, info.element
+        plain = type(info) is ArrayInput and info.container == "list"
+        if not plain or value.type != element or not element.is_python:
+            return False  # 300 is no byte
+        whole = element.kind is Kind.INT
+        return not whole or fits(self.session, Context((), ()), value)
+
+    def _element(self, statement: Store, *, beside_arrays: bool) -> None:
         session = self.session
-        if statement.array in session.array_names and not isinstance(statement, Released):
+        if statement.array in session.array_names and not (
+            isinstance(statement, Released) or (beside_arrays and self._is_exact(statement))
+        ):
             raise NotVectorisable(
                 f"single elements of the list {statement.array} are written one after the other",
                 statement.line,

@@ -8,6 +8,11 @@ from ...loopnest.ir import PY_INT, Allocation, ArrayInput, Const, Expr, Var
 
 
 @dataclass(frozen=True)
+class RowAtWork(Allocation):
+    """Of a row that every iteration makes anew, which the new code makes in front of the loops."""
+
+
+@dataclass(frozen=True)
 class Turning(Allocation):
     """Of a copy, made in front of the loops, that has an array's columns as rows."""
 

@@ -23,10 +23,11 @@ from ...loopnest.ir import (
 from ...loopnest.text import STRINGS
 from ...model import Basis, Condition
 from ..text_edge import short_test, string_test
-from .flat import Folded, as_it_is, row_tests
+from .either_text import both_types
+from .flat import Folded, RowAtWork, as_it_is, row_tests
 from .known import Facts, extent_text, form_text
 from .lists import known_sizes
-from .normal import NotVectorisable
+from .normal import NotVectorisable, exposed
 from .provenance import made_like, proved_list, proved_type
 from .ranges import GIVEN
 from .session import Session
@@ -210,6 +211,8 @@ def _array_tests(session: Session, name: str, info: ArrayInput) -> list[str]:
     if proved_list(info):
         # its rows are measured by the first one
         return [f"len({name}) > 0"] if info.ndim > 1 and not known_sizes(session, info) else []
+    if name in session.nest.either:
+        return both_types(name, info)
     if name in session.tables:
         return session.tables[name].plain_tests(name, kind, AT_START.bit_length() - 1)
     tests = [f"type({name}) is {info.container}"]
@@ -250,10 +253,12 @@ def _scalar_tests(session: Session) -> list[str]:
     """Types of the scalars that are read."""
     tests = []
     used = _read_scalars(session)
+    # c = c + 0.5 in a loop that stays one: the first value may be an int
+    first = exposed((session.root,))
     for name, scalar in session.nest.scalars.items():
         if name not in used or scalar.literal is not None or scalar.equals:
             continue
-        if name in session.nest.privates and name not in session.reductions:
+        if name in session.nest.privates and name not in {*session.reductions, *first}:
             continue  # assigned before it is read
         kind = scalar.type
         if name in session.nest.text:
@@ -271,7 +276,8 @@ def _read_scalars(session: Session) -> set[str]:
     """Scalars whose type matters: all that are read, bounds of loops too.
 
     ``range(n)`` raises for n = 5.0 and ``np.arange(n)`` does not; but where ``np.zeros(n)`` was
-    made before, n is an integer, and as a bound or in a subscript any integer will do.
+    made before, n is an integer, and as a bound or in a subscript any integer will do. Sizes that
+    were replaced by the number seen are read as well: np.uint8(1) == 1, but i - np.uint8(1) wraps.
     """
     bounds: set[str] = set()
     others: set[str] = set()
@@ -287,12 +293,15 @@ def _read_scalars(session: Session) -> set[str]:
     integral = {
         part.name
         for info in session.nest.arrays.values()
+        if not isinstance(info.allocation, RowAtWork)  # nothing was made with that number before
         for extent in info.extents
         if extent is not None
         for part in walk(extent)
         if isinstance(part, Var)
     }
-    return others | (bounds - integral)
+    asked = (part for test in session.nest.relies_on for part in walk(test))
+    replaced = {part.name for part in asked if isinstance(part, Var)}
+    return others | replaced | (bounds - integral)
 
 
 # ------------------------------------------------------------------- aliases

@@ -144,7 +144,9 @@ def border(expr: Expr, array: str, dim: int, context: Context, facts: Facts) -> 
     found = wrapped(expr)
     if found is not None:
         offset = _offset(found.base, context, facts, modulus=found.modulus)
-        if offset is None or not _is_extent(found.modulus, size, facts):
+        if offset is None or not _may_fit(size - context.span(offset[0]).high, facts):
+            return None  # means[i % period]: round and round
+        if not _is_extent(found.modulus, size, facts):
             return None
         return Border(*offset, "wrap")
     match expr:
@@ -164,6 +166,11 @@ def border(expr: Expr, array: str, dim: int, context: Context, facts: Facts) -> 
     if distance < 0 and facts.equal(span.low, constant(0)) and facts.proved(size - span.high):
         return Border(axis, distance, "wrap")
     return None
+
+
+def _may_fit(room: Affine, facts: Facts) -> bool:
+    """Whether ``room >= 0`` is known, or was seen and can be tested."""
+    return facts.proved(room) or facts.is_testable(facts.outermost(room, lowest=True))
 
 
 def _is_extent(form: Affine, size: Affine, facts: Facts) -> bool:

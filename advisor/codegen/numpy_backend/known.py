@@ -16,7 +16,7 @@ from ...loopnest.ir import (
     statements,
     walk,
 )
-from .flat import Folded, Turning, row_text
+from .flat import Folded, RowAtWork, Turning, row_text
 from .shifts import natural_distances, shifts
 
 
@@ -51,7 +51,7 @@ class Facts:
         for array, info in nest.arrays.items():
             for axis, expr in enumerate(info.extents):
                 form = affine(expr) if expr is not None else None
-                if form is not None and isinstance(info.allocation, Turning):
+                if form is not None and isinstance(info.allocation, Turning | RowAtWork):
                     self._value[extent_symbol(array, axis)] = form  # no test may ask for it
                 elif form is not None:
                     self._define(extent_symbol(array, axis), form)
@@ -60,9 +60,9 @@ class Facts:
                 self._define(extent_symbol(array, axis), variable(name))
         for condition in nest.relies_on:
             match condition:
-                case Compare(op="==", left=Dim(array=array, axis=axis), right=Dim() as other):
-                    form = affine(other)
-                    assert form is not None
+                case Compare(op="==", left=Dim(array=array, axis=axis), right=other) if (
+                    form := affine(other)
+                ) is not None:
                     self._define(extent_symbol(array, axis), form)  # zip(x, y): tested in front
                 case Compare(op="==", left=Var(name=name), right=Const(value=int() as value)):
                     self._define(name, constant(value))

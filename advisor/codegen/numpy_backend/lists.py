@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ...loopnest.affine import Affine, affine
-from ...loopnest.ir import Append, ArrayInput, Assign, Kind, Store, statements
+import ast
+
+from ...loopnest.affine import Affine, affine, constant, extent_symbol, variable
+from ...loopnest.ir import PY_INT, Append, ArrayInput, Assign, Kind, Store, statements
 from ...loopnest.text import STRINGS
 from ..nb_lists import write_back
 from ..text_edge import array_of
+from .either_text import box_back
 from .flat import Folded, as_it_is, row_text
 from .folded import check_places
 from .normal import NotVectorisable
@@ -14,6 +17,9 @@ from .provenance import proved_list
 from .ranges import type_range
 from .session import Session
 from .values import dtype_text, natural_dtype
+
+_FEW_ROWS = 4
+"""Rows read behind a loop up to which these alone are made lists again."""
 
 
 def convert_lists(session: Session) -> None:
@@ -171,4 +177,54 @@ def _string(session: Session, name: str, info: ArrayInput) -> None:
 def _write_back(session: Session, name: str, array: str, info: ArrayInput) -> None:
     if info.container != "list":
         raise NotVectorisable(f"{name} is a {info.container}")
-    session.epilogue += write_back(name, array, info.ndim, session.fresh, info.shape[-1] or 0)
+    if name in session.nest.either:
+        session.epilogue += box_back(session, name, array)
+        return
+    rows = _rows_that_exist(session, name, info)
+    if rows is None:
+        session.epilogue += write_back(name, array, info.ndim, session.fresh, info.shape[-1] or 0)
+        return
+    for number, row in enumerate(rows):
+        why = "  # nobody reads the other rows" if number == 0 else ""
+        session.epilogue.append(f"{name}[{row}][:] = {array}[{row}].tolist(){why}")
+
+
+def _rows_that_exist(session: Session, name: str, info: ArrayInput) -> list[str] | None:
+    """The rows that are read behind the loop; None where one may not be there, or all are read."""
+    read = session.rows_read.get(name)
+    if read is None or len(read) > _FEW_ROWS:
+        return None
+    facts = session.facts
+    sizes = known_sizes(session, info)
+    size = sizes[0] if sizes else variable(extent_symbol(name, 0))
+    for row in read:
+        form = _form(session, row)
+        if form is None:
+            return None
+        if form.is_const and form.const < 0:
+            form = form + size
+        if not (facts.require(form) and facts.require(size - form - 1)):
+            return None
+    return [ast.unparse(row) for row in read]
+
+
+def _form(session: Session, row: ast.expr) -> Affine | None:
+    """The number of a row; None for what no test in front can be about."""
+    match row:
+        case ast.Constant(value=int(value)) if type(value) is int:
+            return constant(value)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
+            return constant(-value)
+        case ast.Name(id=name):
+            scalar = session.nest.scalars.get(name)
+            return variable(name) if scalar is not None and scalar.type == PY_INT else None
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)], keywords=[]):
+            known = session.nest.arrays.get(name)
+            plain = known is not None and known.container in ("list", "tuple", *STRINGS)
+            return variable(extent_symbol(name, 0)) if plain else None
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            one, other = _form(session, left), _form(session, right)
+            if one is None or other is None:
+                return None
+            return one + other if isinstance(op, ast.Add) else one - other
+    return None

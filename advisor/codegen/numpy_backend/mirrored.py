@@ -92,7 +92,7 @@ class _Pairs:
         cls, outer: For, root: For, nest: Nest, futures: dict[int, frozenset[str]]
     ) -> _Pairs | None:
         """The loops, if their heads and the kinds of their statements are right."""
-        *before, inner = outer.body
+        before, inner = outer.body[:-1], outer.body[-1] if outer.body else None
         if not isinstance(inner, For) or not all(isinstance(s, Assign) for s in before):
             return None
         whole = _whole(outer, inner, Facts(nest))

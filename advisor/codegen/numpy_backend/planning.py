@@ -32,7 +32,7 @@ from .known import Facts
 from .legality import Access, accesses, conflict, directions, pairs, shared_loops
 from .normal import exposed
 from .relaxation import relaxation
-from .scan import only_axis, scan_stores
+from .scan import only_axis, scan_stores, without_extremes
 from .scatter import scatter_stores
 from .sizes import Ends, rows_fit, size_of, trips, within
 from .triangles import is_triangle
@@ -118,7 +118,7 @@ def plans(root: For, nest: Nest, facts: Facts, interpreted: float | None = None)
 
 def has_axis(root: For, nest: Nest, facts: Facts, loops: tuple[For, ...]) -> bool:
     """Whether one of the loops can become an axis by itself."""
-    checker = _Checker(root, nest, facts, triangles=False)
+    checker = _Checker(root, nest, facts, triangles=False, sums_only=True)
     return any(checker.problem(frozenset((id(loop),))) is None for loop in loops)
 
 
@@ -146,14 +146,17 @@ def seconds_of_loops(root: For, nest: Nest) -> float:
 class _Checker:
     """Legality of subsets, with the pairwise tests done once."""
 
-    def __init__(self, root: For, nest: Nest, facts: Facts, *, triangles: bool) -> None:
+    def __init__(
+        self, root: For, nest: Nest, facts: Facts, *, triangles: bool, sums_only: bool = False
+    ) -> None:
         self.root = root
         self.nest = nest
         self.facts = facts
         self.triangles = triangles
         """Rows of different lengths may become a whole array under a mask: products gain by it."""
         self.scatters = scatter_stores(root, nest)
-        self.scans = scan_stores(root, nest)
+        scans = scan_stores(root, nest)
+        self.scans = without_extremes(scans) if sums_only else scans
         self.relaxed = relaxation(root, nest)
         self.found = accesses(root)
         self.pairs = [

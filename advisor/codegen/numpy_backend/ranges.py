@@ -264,7 +264,8 @@ class Ranges:
         session = self.session
         info = session.nest.arrays[array]
         whole = info.element.kind is Kind.INT and info.element.is_python
-        in_steps = session.waves or session.facts.shifts
+        scans = session.scans.values()
+        in_steps = session.waves or session.facts.shifts or any(s.step is not None for s in scans)
         return table_bound(session, array) if whole and in_steps else None
 
     def _never_negative(self, array: str) -> bool:
@@ -347,6 +348,9 @@ class Ranges:
         whole = expr.right.type.kind is Kind.INT
         if expr.op == "/" and whole and b.low == 0 and a.low is not None and a.low >= 0:
             return Interval(0, None)  # x / 0 is infinity or NaN: there is no integer -0
+        open_ = expr.op in ("%", "//") and whole and (b.low is None or b.low <= 0)
+        if open_ and self._is_positive(expr.right):  # i % period
+            b = Interval(1, b.high)
         natural = expr.op == "/" and whole and a.low is not None and a.low >= 0
         if natural and (b.low is None or b.low <= 0) and self._is_positive(expr.right):
             return Interval(0, None)

@@ -2,16 +2,22 @@
 
 The terms are written into the array, and the array is then accumulated in place, in the loop's
 own order: floats keep their bits, as they would not with a sum taken in pairs.
+
+``x[i] = min(e, x[i - 1] + 2)`` of integers is ``np.minimum.accumulate`` of what the elements have
+more than 0, 2, 4 and so on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ...loopnest.affine import affine
 from ...loopnest.ir import (
+    PY_INT,
     Binary,
+    Call,
+    Const,
     Expr,
     For,
     Load,
@@ -40,6 +46,8 @@ class Scan:
     ufunc: str
     term: Expr
     axis: str
+    step: int | None = None
+    """What is added on the way to the next element of a least or greatest one; None: a sum."""
 
 
 def scan_stores(root: For, nest: Nest) -> dict[int, Scan]:
@@ -48,7 +56,7 @@ def scan_stores(root: For, nest: Nest) -> dict[int, Scan]:
     for loop in statements((root,)):
         if isinstance(loop, For) and loop.step == 1:
             for statement in _own(loop.body):
-                scan = _scan(statement, loop, nest)
+                scan = _scan(statement, loop, nest) or _extreme(statement, loop, nest)
                 if scan is not None:
                     found[id(statement)] = scan
     return found
@@ -78,17 +86,96 @@ def _scan(statement: Store, loop: For, nest: Nest) -> Scan | None:
     floats = {natural_dtype(t) for t in (element, value, term.type)} == {"float64"}
     if not floats or element.is_python != value.is_python or info.aliases or reads != [before]:
         return None
+    follows = _follows(statement, before, loop)
+    return Scan(_UFUNCS[op], term, loop.index) if follows else None
+
+
+def _follows(statement: Store, before: Load, loop: For) -> bool:
+    """The element that is read is the one of the iteration before."""
     here = [affine(e) for e in statement.index]
     there = [affine(e) for e in before.index]
     moves = 0
     for a, b in zip(here, there, strict=True):
         if a is None or b is None or not (a - b).is_const:
-            return None
+            return False
         distance, factor = (a - b).const, a.coefficient(loop.index)
         if (distance, factor) not in ((0, 0), (1, 1)):
-            return None
+            return False
         moves += distance
-    return Scan(_UFUNCS[op], term, loop.index) if moves == 1 else None
+    return moves == 1
+
+
+def _extreme(statement: Store, loop: For, nest: Nest) -> Scan | None:
+    """``row[j] = min(e, row[j - 1] + 1)`` of Python's integers."""
+    info = nest.arrays[statement.array]
+    if info.element != PY_INT or info.container != "list" or info.aliases:
+        return None
+    value, more = _plus(statement.value)
+    if not isinstance(value, Call) or value.function not in ("min", "max"):
+        return None
+    chain: list[int] = []
+    others: list[Expr] = []
+    for argument in _choices(value, value.function):
+        start, step = _plus(argument)
+        if (
+            isinstance(start, Load)
+            and start.array == statement.array
+            and (_follows(statement, start, loop))
+        ):
+            chain.append(step)
+        else:
+            others.append(argument)
+    whole = all(e.type == PY_INT for e in (statement.value, value, *others))
+    if len(chain) != 1 or not others or not whole:
+        return None
+    if not all(_in_another_row(part, statement, loop) for e in others for part in _loads(e)):
+        return None
+    line = statement.line
+    term = others[0] if len(others) == 1 else Call(PY_INT, line, value.function, tuple(others))
+    if more:
+        term = Binary(PY_INT, line, "+", term, Const(PY_INT, line, more))
+    ufunc = "minimum" if value.function == "min" else "maximum"
+    return Scan(ufunc, term, loop.index, chain[0] + more)
+
+
+def _choices(expr: Expr, function: str) -> Iterator[Expr]:
+    """``min(min(a, b), c)`` chooses among three."""
+    if isinstance(expr, Call) and expr.function == function:
+        for argument in expr.args:
+            yield from _choices(argument, function)
+    else:
+        yield expr
+
+
+def _plus(expr: Expr) -> tuple[Expr, int]:
+    """An expression, and the constant that is added to it."""
+    match expr:
+        case Binary(op="+" | "-" as op, left=left, right=Const(value=int() as number)):
+            start, more = _plus(left)
+            return start, more + (number if op == "+" else -number)
+        case Binary(op="+", left=Const(value=int() as number), right=right):
+            start, more = _plus(right)
+            return start, more + number
+    return expr, 0
+
+
+def _in_another_row(part: Load, statement: Store, loop: For) -> bool:
+    """Nothing that the loop writes: another array, or another row of the table."""
+    if part.array != statement.array:
+        return True
+    for e, f in zip(statement.index, part.index, strict=True):
+        a, b = affine(e), affine(f)
+        if a is None or b is None or a.coefficient(loop.index):
+            continue
+        gap = a - b
+        if gap.is_const and gap.const != 0:
+            return True
+    return False
+
+
+def without_extremes(scans: Mapping[int, Scan]) -> dict[int, Scan]:
+    """Those that are sums."""
+    return {key: one for key, one in scans.items() if one.step is None}
 
 
 def _loads(expr: Expr) -> Iterator[Load]:
@@ -121,6 +208,29 @@ def scan(session: Session, statement: Store, context: Context, env: Env) -> None
     longer = ((found.axis, Span(span.low - 1, span.high)),)
     target = Load(info.element, statement.line, statement.array, index)
     whole = load(session, target, replace(context, spans=longer, full=longer), target=True).text
-    ufunc = f"{session.np}.{found.ufunc}.accumulate"
+    lines = [f"{session.np}.{found.ufunc}.accumulate({whole}, out={whole})"]
+    if found.step:
+        steps = _steps(session, abs(found.step), span, statement.line)
+        off, on = ("-", "+") if found.step > 0 else ("+", "-")
+        lines = [f"{whole} {off}= {steps}", *lines, f"{whole} {on}= {steps}"]
     session.line("# one after the other, as in the loop")
-    session.line(f"{ufunc}({whole}, out={whole})")
+    for line in lines:
+        session.line(line)
+
+
+def _steps(session: Session, step: int, span: Span, line: int) -> str:
+    """The array of what the way to each element adds, made in front of the loops."""
+    count = session.facts.canonical(span.high - span.low + 1)
+    if count.symbols & (session.facts.ranges.keys() | session.nest.privates.keys()):
+        raise NotVectorisable("the rows are of different lengths", line)
+    text = session.facts.text(count)
+    made = f"{session.np}.arange({text})"
+    if step != 1:
+        made = f"{step} * {made}"
+    for known in session.prologue:
+        name, _, value = known.partition(" = ")
+        if value == made and name.startswith("steps"):
+            return name
+    name = session.fresh("steps")
+    session.prologue.append(f"{name} = {made}")
+    return name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -116,6 +117,8 @@ class Session:
     level: int = 0
     dead: frozenset[str] = frozenset()
     """Lists that the function makes itself and that nobody reads behind the loop."""
+    rows_read: dict[str, tuple[ast.expr, ...]] = field(default_factory=dict)
+    """Lists of lists of which only these rows are read behind the loop."""
     rebound: frozenset[str] = frozenset()
     """Arrays whose name may stand before ``+=``."""
     taken: set[str] = field(default_factory=set)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ...loopnest.fold import reads
 from ...loopnest.ir import (
+    PY_INT,
     Assign,
     Binary,
     Bool,
@@ -17,6 +18,7 @@ from ...loopnest.ir import (
     Compare,
     Const,
     Expr,
+    For,
     Load,
     Select,
     Store,
@@ -29,6 +31,8 @@ from .session import Context, Session
 
 AT_START = 2**60
 """The largest element at the start: what is looked at before lists become arrays."""
+STORES = 2**50
+"""Elements that no run stores, one after the other within rows: weeks of array steps."""
 _ROUNDS = 6
 
 
@@ -61,7 +65,8 @@ def _bound(session: Session, array: str) -> int | None:
     except _Unbounded:
         return None
     session.sized = True
-    bound = AT_START + (stored.fresh or 0) + (stored.more or 0) * LARGEST
+    steps = STORES if table.along_rows else LARGEST
+    bound = AT_START + (stored.fresh or 0) + (stored.more or 0) * steps
     return bound if bound <= MOST_INT // 2 else None
 
 
@@ -69,15 +74,29 @@ class _Table:
     """What is stored in the table, in whatever order the statements run."""
 
     def __init__(self, session: Session, array: str) -> None:
-        self.session, self.array = session, array
+        self.session = session
+        self.along_rows = any(scan.step is not None for scan in session.scans.values())
+        """Elements grow from one to the next in a row, not only from one statement to the next."""
+        self.arrays = self._exchanged(array) if self.along_rows else frozenset((array,))
+        """Tables whose elements are made of each other's."""
         self.scalars: dict[str, _Growth] = {}
         self.unknown: set[str] = set()
         self.body = tuple(statements((session.root,)))
+        loops = [s for s in self.body if isinstance(s, For)]
+        indices = [loop.index for loop in loops]
+        self.loops = {loop.index: loop for loop in loops if indices.count(loop.index) == 1}
         self.needed = self._needed()
+
+    def _exchanged(self, array: str) -> frozenset[str]:
+        """The table, and the others of Python's integers that the nest writes."""
+        stored = {s.array for s in statements((self.session.root,)) if isinstance(s, Store)}
+        known = self.session.nest.arrays
+        lists = (n for n in stored if known[n].container == "list" and known[n].element == PY_INT)
+        return frozenset((array, *lists))
 
     def _needed(self) -> frozenset[str]:
         """The scalars that what is stored is made of."""
-        values = [s.value for s in self.body if isinstance(s, Store) and s.array == self.array]
+        values = [s.value for s in self.body if isinstance(s, Store) and s.array in self.arrays]
         names: frozenset[str] = frozenset()
         while True:
             found = names.union(*map(reads, values))
@@ -95,7 +114,7 @@ class _Table:
                 match statement:
                     case Assign(name=name, value=value) if name in self.needed:
                         self._assign(name, value)
-                    case Store(array=array, value=value) if array == self.array:
+                    case Store(array=array, value=value) if array in self.arrays:
                         stored = _either(stored, self.growth(value))
             if before == (self.scalars, self.unknown, stored):
                 return stored
@@ -113,8 +132,11 @@ class _Table:
     def growth(self, expr: Expr) -> _Growth | None:
         """None while a scalar is not known yet. Raises _Unbounded."""
         match expr:
-            case Load(array=array) if array == self.array:
+            case Load(array=array) if array in self.arrays:
                 return _Growth(more=0)
+            case Var(name=name) if name in self.loops and name not in self.session.facts.assigned:
+                ends = self.loops[name].start, self.loops[name].stop
+                return _Growth(fresh=max(_size(self.session, end) for end in ends))
             case Var(name=name) if name in self.session.nest.privates:
                 if name in self.unknown or name not in self.session.facts.assigned:
                     raise _Unbounded
