@@ -117,18 +117,20 @@ def rule(
     needs: Iterable[str] = (),
     cases: tuple[Case, ...],
     row_calls: bool = False,
+    comprehensions: bool = False,
     several: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Mark the one rule function of a file. Code and name come from the file's name.
 
     ``needs``: packages every match of the rule imports (``{"numba"}``); the engine skips the rule
     where the user does not allow them. ``row_calls``: the rule looks at statements that go over
-    rows inside pandas, too (``df.apply(f, axis=1)``), see ``rowcalls``. ``several``: it rewrites
-    all loops in ``region.beside`` at once, and is asked about nothing else.
+    rows inside pandas, too (``df.apply(f, axis=1)``), see ``rowcalls``. ``comprehensions``:
+    it looks at statements with a comprehension, too. ``several``: it rewrites all loops in
+    ``region.beside`` at once, and is asked about nothing else.
     """
 
     def mark(function: RuleFunction) -> RuleFunction:
-        marks = (frozenset(needs), cases, row_calls, several)
+        marks = (frozenset(needs), cases, row_calls, comprehensions, several)
         function.__gpuadvise_rule__ = marks  # type: ignore[attr-defined]
         return function
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy as np
 
 from .api import Ignores, Rewrites, RuleFunction, Spots
 from .diagnose.beside import neighbours
+from .diagnose.regions import not_expressed
 from .diagnose.signatures import with_one_signature
 from .gpumodel import LineWork
 from .loopnest.ir import Nest
@@ -28,7 +30,7 @@ from .observe.gather import Gathered, helped
 from .observe.holders import size_of
 from .observe.lookup import resolve, used_chains
 from .patch import apply_edits
-from .rowcalls import as_loop, is_row_call
+from .rowcalls import as_loop, is_comprehension, is_hidden_loop, is_row_call, statement_of
 
 Function = ast.FunctionDef
 Loop = ast.For | ast.While
@@ -155,7 +157,10 @@ def _region(
     observation = observer.observation(loop)
     functions = helpers_of(loop, source.tree, class_name, owner)
     nest: Nest | Refusal = _NO_OBSERVATION
-    if observation is not None:
+    hidden = statement_of(loop)
+    if hidden is not None:
+        nest = not_expressed(hidden)
+    elif observation is not None:
 
         def lowered(seen: SiteObservation) -> Nest | Refusal:
             return lower(loop, source=source, function=owner, observation=seen, functions=functions)
@@ -200,6 +205,9 @@ def _hot_loops(scope: ast.Module | Function, name: str | None) -> tuple[Loop, ..
             return tuple(n for n in (node, *_same_scope(node)) if isinstance(n, Loop))
         if isinstance(node, ast.stmt) and is_row_call(node):
             return (as_loop(node),)
+    for node in _same_scope(scope):
+        if isinstance(node, ast.stmt) and is_comprehension(node):
+            return (as_loop(node),)
     raise LookupError(f"no loop in {name or 'the module'}")
 
 
@@ -225,15 +233,28 @@ def helpers_of(
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == class_name:
             functions |= {f"self.{n.name}": n for n in node.body if isinstance(n, Function)}
+    methods = _methods(tree)
     found: dict[str, ast.FunctionDef] = {}
-    todo: list[ast.AST] = [loop]
+    todo: list[tuple[ast.AST, str]] = [(loop, "self")]
     while todo:
-        for part in ast.walk(todo.pop()):
+        node, receiver = todo.pop()
+        for part in ast.walk(node):
             name = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
-            if name in functions and name not in found:
-                found[name] = functions[name]
-                todo.append(functions[name])
+            given = functions.get(name) or methods.get(name.partition(".")[2])
+            if name.startswith("self."):
+                name = receiver + name.removeprefix("self")
+            if given is not None and name not in found:
+                found[name] = given
+                todo.append((given, name.rpartition(".")[0] or "self"))
     return found
+
+
+def _methods(tree: ast.Module) -> dict[str, Function]:
+    """Methods by their names, where one class of the file has the name: ``plate.step()``."""
+    every = [n for c in tree.body if isinstance(c, ast.ClassDef) for n in c.body]
+    named = [n for n in every if isinstance(n, Function)]
+    count = Counter(n.name for n in named)
+    return {n.name: n for n in named if count[n.name] == 1}
 
 
 # ---------------------------------------------------------------- observation
@@ -280,7 +301,7 @@ class _Instrument(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         self.generic_visit(node)
         number = self.lines.get((getattr(node, "lineno", 0), getattr(node, "col_offset", 0)))
-        if number is None or not (isinstance(node, Loop) or is_row_call(node)):
+        if number is None or not (isinstance(node, Loop) or is_hidden_loop(node)):
             return node
         call = ast.parse(f"{_OBSERVE}({number}, locals(), globals())").body[0]
         return [ast.copy_location(call, node), node]

@@ -241,9 +241,10 @@ def exit_code(report: Report) -> ExitCode:
 @tools_app.command()
 def undo() -> None:
     """Restore the files that the last --apply below this folder changed."""
+    from .target import working_folder
     from .undo import undo as restore
 
-    for path in restore(Path.cwd()):
+    for path in restore(working_folder()):
         typer.echo(f"restored {path}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from .model import (
 from .options import Options
 from .patch import PatchError, combine
 from .registry import Rule, rules
-from .rowcalls import statement_of
+from .rowcalls import is_row_call, statement_of
 from .shadowed import unshadowed
 from .verify.reach import objection
 
@@ -181,7 +182,8 @@ def _may_be_tried(region: Region, match: Match) -> bool:
 
 
 def _answer(rule: Rule, region: Region) -> Answer:
-    if statement_of(region.loop) is not None and not rule.row_calls:
+    hidden = statement_of(region.loop)
+    if hidden is not None and not _looks_at(rule, hidden):
         return None  # runs once: what is true of loops is not true of it
     try:
         answer = rule.function(region)
@@ -202,6 +204,10 @@ def _answer(rule: Rule, region: Region) -> Answer:
             f"rule {rule.code} failed; please report this with the loop's text:\n{trace}",
             region.loop.lineno,
         )
+
+
+def _looks_at(rule: Rule, hidden: ast.stmt) -> bool:
+    return rule.row_calls if is_row_call(hidden) else rule.comprehensions
 
 
 def _beyond(region: Region, match: Match) -> str | None:

@@ -118,6 +118,7 @@ def advise(
         if not (bare.ok or isinstance(bare.end, Stopped)):
             return journey.failed(bare, sources)
         before = max(0.0, time.monotonic() - began - bare.wall)
+        journey.stages.began(before)
         whole = options.budget
         if whole is None:
             whole = default_budget(bare.wall) * (SURVEY if options.survey else 1.0)

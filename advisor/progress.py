@@ -15,6 +15,8 @@ from .model import StageCost
 STAGES = ("bare run", "scalene", "line profile", "rewrites", "trials")
 """In order; shown as "what comes next". A "first line profile" stands in for scalene where
 sampling says too little."""
+START = "start"
+"""Loading the tool and copying the program's folder; on a busy machine no small part."""
 TOGETHER = "scalene beside line profile"
 """The second and the third at a time."""
 
@@ -46,6 +48,10 @@ class Stages:
         finally:
             self._show = _nothing
             self.costs.append(StageCost(name, self.clock() - start))
+
+    def began(self, seconds: float) -> None:
+        """What the tool's own start and the scratch copy took, before the first stage."""
+        self.costs.insert(0, StageCost(START, seconds))
 
     def detail(self, text: str) -> None:
         """Say what the running stage is busy with."""

@@ -53,6 +53,8 @@ class Rule:
     cases: tuple[Case, ...]
     row_calls: bool
     """Looks at ``df.apply(f, axis=1)``, too, which is no loop by its text."""
+    comprehensions: bool
+    """Looks at statements with a comprehension, too."""
     several: bool
     """Rewrites loops that stand one after the other, and no single ones."""
     path: Path
@@ -99,7 +101,7 @@ def read_rule(module: ModuleType) -> Rule:
     matched = FILE_NAME.fullmatch(path.stem)
     if matched is None:
         raise RuleError(f"{path}:1: a rule file is called like np201_loops_to_numpy.py")
-    function, (needs, cases, row_calls, several) = _rule_function(module, path)
+    function, (needs, cases, row_calls, comprehensions, several) = _rule_function(module, path)
     _check_cases(cases, module, path)
     summary, slow, differ = _docstring_parts(_docstring(module, path), path)
     return Rule(
@@ -112,6 +114,7 @@ def read_rule(module: ModuleType) -> Rule:
         function=function,
         cases=cases,
         row_calls=row_calls,
+        comprehensions=comprehensions,
         several=several,
         path=path,
     )
@@ -119,7 +122,7 @@ def read_rule(module: ModuleType) -> Rule:
 
 def _rule_function(
     module: ModuleType, path: Path
-) -> tuple[RuleFunction, tuple[frozenset[str], tuple[Case, ...], bool, bool]]:
+) -> tuple[RuleFunction, tuple[frozenset[str], tuple[Case, ...], bool, bool, bool]]:
     marked = [
         value
         for value in vars(module).values()

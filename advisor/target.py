@@ -23,7 +23,7 @@ def resolve(command: tuple[str, ...], module: str | None, cwd: Path | None = Non
     Raises UsageProblem where there is no such program, UserError where it is not valid Python.
     Nothing of the user's is imported or run.
     """
-    cwd = cwd or Path.cwd()
+    cwd = cwd or working_folder()
     if module is not None:
         script = find_module(module, cwd)
         target = Target(script, command, module, cwd, sys.executable)
@@ -36,6 +36,14 @@ def resolve(command: tuple[str, ...], module: str | None, cwd: Path | None = Non
         raise UsageProblem("name a script to look at, for example: gpuadvise myscript.py")
     check_syntax(read_source(script))
     return target
+
+
+def working_folder() -> Path:
+    """Where the command was given. Raises UsageProblem if somebody removed that folder since."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageProblem("the folder you are in is not there any more; go to another") from None
 
 
 def check_file(path: Path) -> Path:

@@ -25,6 +25,7 @@ from pathlib import Path
 from gpuadvise import targets
 from gpuadvise.model import Outcome, Report
 from gpuadvise.pipeline import default_budget
+from gpuadvise.progress import START
 from gpuadvise.report.json import from_json
 
 TOLERATED = 0.10
@@ -81,7 +82,8 @@ class Cost:
     @property
     def stages(self) -> dict[str, float]:
         """Seconds by stage."""
-        return {c.stage: c.seconds for c in self.report.costs} if self.report else {}
+        costs = self.report.costs if self.report else ()
+        return {c.stage: c.seconds for c in costs if c.stage != START}
 
     @property
     def bare(self) -> float:

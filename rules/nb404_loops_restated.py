@@ -105,6 +105,36 @@ def medians(values, half):
         function="medians",
         contains=("NaN: compiled code leaves it alone",),
     ),
+    Rewrites(
+        before="""\
+def is_prime(n):
+    if n < 2:
+        return False
+    k = 2
+    while k * k <= n:
+        if n % k == 0:
+            return False
+        k += 1
+    return True
+
+
+def count(limit):
+    return sum(1 for n in range(limit) if is_prime(n))
+""",
+        inputs="args = (400,)",
+        function="count",
+        contains=("total = _count_loops(limit, total)", "return total"),
+    ),
+    Ignores(
+        before="""\
+def rest(values):
+    return values.pop() + max(x * x for x in values)
+""",
+        because="what the statement evaluates first changes the list",
+        inputs="args = (rng.random(40).tolist(),)",
+        function="rest",
+        reason="something else before its comprehension",
+    ),
     Ignores(
         before="""\
 import numpy as np
@@ -184,7 +214,7 @@ def last_peak(values):
 )
 
 
-@rule(needs={"numba"}, cases=CASES)
+@rule(needs={"numba"}, cases=CASES, comprehensions=True)
 def loops_restated(region: Region) -> Match | Refusal | None:
     """Restate the loop, then outline and compile it."""
     return emit_restated(region)

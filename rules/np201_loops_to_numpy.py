@@ -38,7 +38,7 @@ def distance(a, b):
 """,
         inputs="args = ('GATTACA' * 12, 'GACTA-AC' * 11)",
         function="distance",
-        contains=("# elements of one diagonal do not need each other", "d_flat[at:end:"),
+        contains=("# one after the other, as in the loop", "np.minimum.accumulate("),
     ),
     Rewrites(
         before="""\

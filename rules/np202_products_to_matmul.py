@@ -77,6 +77,21 @@ def cholesky(a):
         function="cholesky",
         contains=("np.linalg.cholesky", "np.copyto(low, lower"),
     ),
+    Rewrites(
+        before="""\
+def matmul(a, b):
+    n, m = len(a), len(b[0])
+    c = [[0] * m for _ in range(n)]
+    for i in range(n):
+        for j in range(m):
+            for k in range(len(b)):
+                c[i][j] += a[i][k] * b[k][j]
+    return c
+""",
+        inputs="args = (rng.random((20, 30)).tolist(), rng.random((30, 20)).tolist())",
+        function="matmul",
+        contains=("a_array @ b_array",),
+    ),
     Ignores(
         before="""\
 def prefix(x, out):
@@ -114,6 +129,21 @@ def smooth(x):
     ),
     Ignores(
         before="""\
+def scores(a, b):
+    c = [[0] * len(b[0]) for _ in range(len(a))]
+    for i in range(len(a)):
+        for j in range(len(b[0])):
+            for k in range(len(b)):
+                if a[i][k] > b[k][j]:
+                    c[i][j] += a[i][k] * b[k][j]
+    return c
+""",
+        inputs="args = (rng.random((20, 30)).tolist(), rng.random((30, 20)).tolist())",
+        function="scores",
+        because="an element that gets no term stays the int 0",
+    ),
+    Ignores(
+        before="""\
 def count(x):
     total = 0
     for i in range(len(x)):
@@ -130,6 +160,7 @@ def count(x):
 @rule(needs={"numpy"}, cases=CASES)
 def products_to_matmul(region: Region) -> Match | Refusal | None:
     """Hand the region's nest to the NumPy back end, which may reassociate."""
-    if isinstance(region.nest, Refusal):
+    answer = emit_products(region)
+    if isinstance(region.nest, Refusal) and not isinstance(answer, Match):
         return None
-    return emit_products(region)
+    return answer

@@ -213,7 +213,7 @@ def run(values, trace):
 )
 
 
-@rule(needs={"numpy"}, cases=CASES)
+@rule(needs={"numpy"}, cases=CASES, comprehensions=True)
 def loops_to_lanes(region: Region) -> Match | Refusal | None:
     """Take what the iterations compute for themselves out of the loop."""
     return emit_lanes_restated(region)

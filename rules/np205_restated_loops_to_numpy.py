@@ -48,6 +48,20 @@ def pulls(bodies, width):
         function="pulls",
         contains=("bodies_x = [body.x for body in bodies]", "found.extend(found_new.tolist())"),
     ),
+    Rewrites(
+        before="""\
+def energy(x, y):
+    gap = x - y
+    return gap * gap + 0.5 * abs(gap)
+
+
+def energies(values, centre):
+    return [energy(x, centre) for x in values]
+""",
+        inputs="args = (rng.random(500).tolist(), 0.25)",
+        function="energies",
+        contains=("items.extend(items_new.tolist())", "return items"),
+    ),
     Ignores(
         before="""\
 def smoothed(values, weight):
@@ -61,6 +75,45 @@ def smoothed(values, weight):
         inputs="args = (rng.random(500).tolist(), 0.25)",
         function="smoothed",
         because="each element needs the one before",
+    ),
+    Ignores(
+        before="""\
+def positive_energies(values):
+    return [x * x for x in values if x > 0.5]
+""",
+        inputs="args = (rng.random(500).tolist(),)",
+        function="positive_energies",
+        because="how many elements there are is known only behind the comprehension",
+    ),
+    Rewrites(
+        before="""\
+def lighter(image, gain):
+    result = []
+    for row in image:
+        line = []
+        for value in row:
+            line.append(value * gain)
+        result.append(line)
+    return result
+""",
+        inputs="args = (rng.random((30, 40)).tolist(), 1.5)",
+        function="lighter",
+        contains=("result.extend(result_new.tolist())",),
+    ),
+    Ignores(
+        before="""\
+def printed(table):
+    lines = []
+    for row in table:
+        line = []
+        for value in row:
+            line.append(f"{value:.3f}")
+        lines.append(line)
+    return lines
+""",
+        inputs="args = (rng.random((30, 40)).tolist(),)",
+        function="printed",
+        because="rows of text are no array of numbers",
     ),
     Ignores(
         before="""\
@@ -78,7 +131,7 @@ def positive(values):
 )
 
 
-@rule(needs={"numpy"}, cases=CASES)
+@rule(needs={"numpy"}, cases=CASES, comprehensions=True)
 def restated_loops_to_numpy(region: Region) -> Match | Refusal | None:
     """Restate the loop, then hand it to the NumPy back end."""
     return emit_restated_arrays(region)

@@ -13,9 +13,10 @@ from rich.console import Console
 from gpuadvise.deadline import Deadline, InTime, process_age, sampling_limit, tracing_limit
 from gpuadvise.errors import UsageProblem
 from gpuadvise.model import Exited, RunResult, StageCost
-from gpuadvise.options import installed_back_ends, parse_allow
-from gpuadvise.pipeline import allowed
-from gpuadvise.progress import Stages, following
+from gpuadvise.options import Options, installed_back_ends, parse_allow
+from gpuadvise.pipeline import advise, allowed
+from gpuadvise.progress import START, Stages, following
+from gpuadvise.target import resolve
 
 
 class Clock:
@@ -37,6 +38,16 @@ def test_costs_of_stages_even_of_one_that_fails() -> None:
         clock.now += 1.0
         raise KeyError
     assert stages.costs == [StageCost("bare run", 2.5), StageCost("scalene", 1.0)]
+
+
+def test_the_start_of_the_tool_counts(tmp_path: Path) -> None:
+    """Nine seconds of loading on a busy machine are nine seconds of the user's."""
+    script = tmp_path / "s.py"
+    script.write_text("x = 1\n")
+    target = resolve((str(script),), None, tmp_path)
+    report = advise(target, Options(budget=1.0), spent=9.0)
+    assert [cost.stage for cost in report.costs[:2]] == [START, "bare run"]
+    assert report.costs[0].seconds >= 9.0
 
 
 @pytest.mark.parametrize(("terminal", "quiet", "shown"), [(1, 0, 1), (1, 1, 0), (0, 0, 0)])

@@ -110,3 +110,13 @@ def test_a_name_like_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "-x.py").write_text("print(1)\n")
     monkeypatch.chdir(tmp_path)
     assert resolve(("-x.py", "-y"), None).command == ("./-x.py", "-y")
+
+
+def test_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    (tmp_path / "s.py").write_text(LOUD)
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(UsageProblem, match="not there any more"):
+        resolve(("../s.py",), None)

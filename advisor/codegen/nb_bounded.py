@@ -28,7 +28,6 @@ def bounded(
     value: Num,
     source: ast.expr | None,
     augmented: ast.expr | None,
-    helper: bool,
     variable: bool = False,
 ) -> Num:
     """A value about to be stored, within the range; a look at it where it may be outside.
@@ -45,9 +44,6 @@ def bounded(
     if not bits or node is None or value.types != {PY_INT} or value.within(-free, free):
         return value
     if state.recording:
-        if helper and augmented is not None and not isinstance(augmented, ast.Name):
-            text = f"{ast.unparse(augmented)} may outgrow 64 bits"
-            raise Outgrown(text, node.lineno, "write the addition out: x = x + e")
         state.checked[KEY] = str(bits)
         state.may_raise = True
         if augmented is None:

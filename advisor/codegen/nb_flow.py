@@ -127,7 +127,7 @@ class Flow(Growth):
     def _bounded(self, target: ast.expr, value: Num, node: ast.AST, source: ast.expr | None) -> Num:
         augmented = target if isinstance(node, ast.AugAssign) else None
         variable = isinstance(target, ast.Name)
-        return bounded(self.state, value, source, augmented, self.scope.helper, variable)
+        return bounded(self.state, value, source, augmented, variable)
 
     def _bind_name(self, target: ast.Name | ast.Attribute, value: Value, node: ast.AST) -> None:
         path = dotted(target)

@@ -145,7 +145,7 @@ class Growth(Iterables):
         if element == CHAR and not value.within(0, FIRST_WORD - 1):
             text = f"`{ast.unparse(node)}` may be other text than one character"
             fail(self.state, text, node)
-        value = bounded(self.state, value, node, None, self.scope.helper)
+        value = bounded(self.state, value, node, None)
         if self.state.recording and element == PY_INT and name in read_lists(self.state.region):
             before = self.state.stored.get(name, value)
             self.state.stored[name] = hull([before, value], PY_INT)

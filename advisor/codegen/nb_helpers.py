@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ..loopnest.scope import dotted, literal, local_names
@@ -149,9 +150,19 @@ def helper_text(source: Source, state: State, key: str, names: Names) -> str:
     elif inner:
         edits.append(_with_globals(source, function, list(inner.values())))
     edits += call_edits(source, function, state, names, objects, inner)
-    edits += flag_edits(source, function, looks(state, dict(names.params)))
+    edits += flag_edits(source, function, looks(state, _spelled(inner, objects)))
     text = body_text(source, function, edits, names, by=0)
     return text.replace(f"def {function.name}(", f"def {names.functions[key]}(", 1)
+
+
+def _spelled(inner: Mapping[str, str], objects: Mapping[str, str]) -> dict[str, str]:
+    """What the function calls attributes -> the parameters that stand for them."""
+    owners = {owner: name for name, owner in objects.items()}
+    spelled = {}
+    for path, parameter in inner.items():
+        owner, dot, attribute = path.rpartition(".")
+        spelled[f"{owners.get(owner, owner)}{dot}{attribute}"] = parameter
+    return spelled
 
 
 def _free_local(path: str, function: ast.FunctionDef) -> str:

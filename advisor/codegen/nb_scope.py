@@ -124,7 +124,7 @@ class Scope:
         if path == root and root in (self.locals | self.unbound):
             seen = self.state.region.observation
             if not self.helper and seen and path in seen.values and path not in self.unbound:
-                kind = seen.values[path].type_name.removeprefix("builtins.")
+                kind = _in_words(seen.values[path])
                 raise Unsupported(
                     f"{path} is {kind}, which the compiled loop cannot take", node.lineno
                 )
@@ -287,6 +287,13 @@ def observed(region: Region, path: str) -> ValueInfo:
     """What was seen of an input."""
     assert region.observation is not None
     return region.observation.values[path]
+
+
+def _in_words(info: ValueInfo) -> str:
+    """What a value is, for a reason: of an array, what it holds."""
+    if info.type_name == "numpy.ndarray":
+        return f"an array of {info.dtype}"
+    return info.type_name.removeprefix("builtins.")
 
 
 def rounded_range(info: ValueInfo, type_: Scalar) -> tuple[int | float | None, int | float | None]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..model import Source
 from ..observe.instrument import first_line, handed_to_compilers, is_compiled, is_generator
-from ..rowcalls import as_loop, is_row_call
+from ..rowcalls import as_loop, hidden_loops
 
 MODULE = "<module>"
 
@@ -69,11 +69,12 @@ class Scope:
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
-        """All loop statements, outer before inner, and calls for every row of a frame."""
+        """All loop statements, outer before inner, and statements that are looked at as loops."""
+        hidden = set(hidden_loops(self.statements))
         return tuple(
             s if isinstance(s, ast.For | ast.While) else as_loop(s)
             for s in self.statements
-            if isinstance(s, ast.For | ast.While) or is_row_call(s)
+            if isinstance(s, ast.For | ast.While) or s in hidden
         )
 
 

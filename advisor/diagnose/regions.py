@@ -19,7 +19,7 @@ from ..model import (
     SiteObservation,
     Source,
 )
-from ..rowcalls import statement_of
+from ..rowcalls import is_row_call, statement_of
 from .beside import neighbours
 from .hotspots import MIN_SHARE
 from .program import Call, Loop, Program, Scope
@@ -132,10 +132,11 @@ def _paths(scope: Scope, shares: Shares, min_share: float) -> list[list[tuple[Lo
 
 
 def _contains(outer: Loop, inner: Loop) -> bool:
+    text = statement_of(inner) or inner
     return (
         outer.lineno <= inner.lineno
         and (inner.end_lineno or 0) <= (outer.end_lineno or 0)
-        and any(node is inner for node in ast.walk(outer))
+        and any(node is text for node in ast.walk(outer))
     )
 
 
@@ -154,8 +155,9 @@ def _region(
     nest: Nest | Refusal = Refusal(NOT_REACHED, loop.lineno)
     if isinstance(scope.node, ast.AsyncFunctionDef):
         nest = _in_coroutine(scope, loop)
-    elif statement_of(loop) is not None:
-        nest = Refusal("pandas calls a function for every row", loop.lineno)
+    elif (hidden := statement_of(loop)) is not None:
+        nest = not_expressed(hidden)
+        helpers = {} if observation is None else _helpers(program, observation)
     elif observation is not None and observation.observed > 0:
 
         def lowered(seen: SiteObservation) -> Nest | Refusal:
@@ -178,6 +180,13 @@ def _region(
         nest=nest,
         functions=helpers,
     )
+
+
+def not_expressed(statement: ast.stmt) -> Refusal:
+    """What no back end expresses as it is: rules that look at it write a loop first."""
+    if is_row_call(statement):
+        return Refusal("pandas calls a function for every row", statement.lineno)
+    return Refusal("a comprehension", statement.lineno, "write it as a loop")
 
 
 def _in_coroutine(scope: Scope, loop: Loop) -> Refusal:

@@ -8,6 +8,7 @@ import builtins
 from . import typing_rules as typing
 from .bindings import Frame, Given, Private, Stop, View, merge_envs
 from .calls import CallLowering
+from .evaluated import comes_first
 from .ir import (
     PY_BOOL,
     PY_INT,
@@ -88,9 +89,10 @@ class InlineLowering(CallLowering):
         if looping:
             frame.done = self.invent(f"{name}_done")
             self.hoist.append(self.put(frame.done, Const(PY_BOOL, node.lineno, False), where))
+        in_order = self.alone(node) or self.comes_first(node)
         self.frame = frame
         produced = self.returning(body)
-        if any(isinstance(s, Store) for s in statements(tuple(produced))) and not self.alone(node):
+        if any(isinstance(s, Store) for s in statements(tuple(produced))) and not in_order:
             raise Stop(f"{name}() changes an array and is part of a larger expression", node.lineno)
         self.hoist += produced
         self.env = merge_envs([self.env, *frame.returns])
@@ -118,6 +120,16 @@ class InlineLowering(CallLowering):
     def alone(self, node: ast.Call) -> bool:
         """Whether the call is a statement of its own or all of a right-hand side."""
         return node in self.for_effect or node in self.whole_values
+
+    def comes_first(self, node: ast.Call) -> bool:
+        """Whether nothing that its statement evaluates before the call can see what it stores."""
+        return self.running is not None and comes_first(self.running, node, self.is_moved)
+
+    def is_moved(self, node: ast.Call) -> bool:
+        """Whether a call is a helper's of several statements, which run above the statement."""
+        path = self.path(node.func)
+        found = None if path is None else self.helper(path)
+        return found is not None and len(_without_docstring(found.body)) > 1
 
     inlined: list[tuple[tuple[str, ...], ast.Call]]
     """Calls made statements, with the variables of what they return."""
@@ -299,6 +311,7 @@ class InlineLowering(CallLowering):
         if self.budget < 0:
             raise Stop("a helper with too many returns", node.lineno)
         saved, self.hoist = self.hoist, []
+        outer, self.running = self.running, node
         try:
             test = self.truth(self.test(node.test))
             before = self.copy_env()
@@ -309,7 +322,7 @@ class InlineLowering(CallLowering):
             branch = If(node.lineno, node, test, tuple(then), tuple(orelse))
             return [*self.hoist, branch]
         finally:
-            self.hoist = saved
+            self.hoist, self.running = saved, outer
 
     budget: int
 

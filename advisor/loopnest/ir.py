@@ -398,6 +398,9 @@ class Nest:
     the nest has a loop that copies the elements. They must be handed back."""
     words: tuple[str, ...] = ()
     """Text of several characters that is written in the loop."""
+    either: Mapping[str, tuple[tuple[Expr, Expr], ...]] = field(default_factory=dict)
+    """Lists of ints and floats that count as lists of floats here, with the bounds of what the nest
+    surely stores, a pair an axis; none where it only reads. Lowering never makes one."""
     calls: tuple[tuple[tuple[str, ...], ast.Call], ...] = field(default=(), repr=False)
     """Calls of user functions that stand here as statements: the privates that hold what they
     return, and the call."""

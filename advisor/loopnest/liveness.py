@@ -56,8 +56,18 @@ def _introspects(scope: ast.AST) -> bool:
 
 def _captured(scope: ast.AST) -> Names:
     """Names of the scope that functions, lambdas and classes inside it may read."""
-    nested = (node for node in own_nodes(scope) if isinstance(node, _NESTED))
+    nested = [node for node in own_nodes(scope) if isinstance(node, _NESTED)]
+    if nested:
+        passing = {id(key) for node in own_nodes(scope) for key in _keys(node)}
+        nested = [node for node in nested if id(node) not in passing]
     return frozenset(name for node in nested for name in _taken_from_outside(node))
+
+
+def _keys(call: ast.AST) -> Iterator[ast.Lambda]:
+    """``key=lambda r: abs(A[r][i])`` of a choice: nobody calls it when that is made."""
+    match call:
+        case ast.Call(func=ast.Name(id="min" | "max" | "sorted"), keywords=keywords):
+            yield from (k.value for k in keywords if isinstance(k.value, ast.Lambda))
 
 
 def _taken_from_outside(node: ast.AST) -> Iterator[str]:

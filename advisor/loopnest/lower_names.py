@@ -44,6 +44,8 @@ class NameLowering:
         self.frame = Frame(None)
         self.hoist: list[Stmt] | None = None
         """Where statements go that must run before the expression; None: nowhere."""
+        self.running: ast.stmt | None = None
+        """The statement that is being lowered."""
         self.mixed: dict[int, tuple[Expr, frozenset[Scalar]]] = {}
         """Expressions with several possible types, by identity (kept alive here)."""
         self.used_arrays: dict[str, ValueInfo] = {}

@@ -88,6 +88,8 @@ class RowLowering(ListLowering):
 
 
 def _makes_list(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _makes_list(node.left) and _makes_list(node.right)
     made = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "list"
     return made or is_list(node)
 

@@ -76,11 +76,12 @@ class StatementLowering(AssignmentLowering):
     def statement(self, node: ast.stmt) -> list[Stmt]:
         """One statement, with what had to be hoisted before it."""
         saved, self.hoist = self.hoist, []
+        outer, self.running = self.running, node
         try:
             produced = self.dispatch(node)
             return [*self.hoist, *produced]
         finally:
-            self.hoist = saved
+            self.hoist, self.running = saved, outer
 
     def dispatch(self, node: ast.stmt) -> list[Stmt]:
         """The statement by its kind. Raises Stop."""

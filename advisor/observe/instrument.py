@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ..rowcalls import as_loop, is_row_call
+from ..rowcalls import as_loop, hidden_loops
 from .plan import FilePlan, SitePlan
 
 MODULE = "<module>"
@@ -223,16 +223,20 @@ class _Instrumenter(ast.NodeTransformer):
         return self._loop(node)
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Statements that go over rows inside pandas are looked at as loops are."""
+        """Statements with a loop inside, of pandas or in brackets, are looked at as loops are."""
         for name in ("body", "orelse", "finalbody"):
             block = getattr(node, name, None)
             if isinstance(block, list):
-                setattr(node, name, [part for s in block for part in self._row_call(s)])
+                hidden = hidden_loops([node, *block])
+                parts = [self._hidden(s) if s in hidden else [s] for s in block]
+                setattr(node, name, [part for shown in parts for part in shown])
         return super().generic_visit(node)
 
-    def _row_call(self, node: ast.stmt) -> list[ast.stmt]:
+    def _hidden(self, node: ast.stmt) -> list[ast.stmt]:
         scope = self.scopes[-1]
-        site = self.loops.get((scope.qualname, node.lineno)) if is_row_call(node) else None
+        if scope.qualname == MODULE:
+            self.top_loops.append(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        site = self.loops.get((scope.qualname, node.lineno))
         if site is None or scope.compiled or scope.looks_at_itself:
             return [node]
         hooks = self.makers.site(site, as_loop(node))

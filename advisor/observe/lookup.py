@@ -160,6 +160,8 @@ def global_chains(code: types.CodeType) -> Iterator[tuple[str, bool]]:
             chain = f"{chain}.{step.argval}"
             yield chain, is_global
             continue
+        if step.opname == "COPY" and step.arg == 1:
+            continue  # self.time += dt   reads the attribute of a copy of self
         chain = None
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             chain, is_global = str(step.argval), True

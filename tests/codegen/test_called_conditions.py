@@ -8,6 +8,7 @@ import pytest
 from harness import assert_same, region_for, run
 
 from gpuadvise.codegen import numpy_backend
+from gpuadvise.codegen.lanes import emit_lanes
 from gpuadvise.codegen.numba_cpu import emit
 from gpuadvise.codegen.restated.restate import emit_restated
 from gpuadvise.model import Match
@@ -95,6 +96,28 @@ def test_compiled(body):
     for cells, reach in DATA:
         pair = (list(cells), reach), (list(cells), reach)
         assert_same(run(text, "k", pair[0]), run(after, "k", pair[1]))
+
+
+LATE = {
+    "first": "if near(cells, i, reach) < 3 and cells[i] > 2:\n    born += 1",
+    "and": "if cells[i] > 2 and near(cells, i, reach) < 3:\n    born += 1",
+    "or": "if cells[i] > 2 or not near(cells, i, reach) < 3:\n    born += 1",
+    "not": "if not (cells[i] > 2 and near(cells, i, reach) < 3):\n    born += 1",
+}
+
+
+@pytest.mark.parametrize("test", LATE.values(), ids=LATE)
+def test_values_of_lanes_are_taken_where_the_call_was_evaluated(test):
+    """There is none for other iterations: `next` would hand out another one's."""
+    body = "for i in range(len(cells)):\n" + "".join(f"    {x}\n" for x in test.split("\n"))
+    cells = random.Random(3).choices(range(6), k=400)
+    text = HEAD + "".join(f"    {line}\n" for line in body.splitlines()) + TAIL
+    region = region_for(text, "k", (cells, 2))
+    match = emit_lanes(region)
+    assert isinstance(match, Match) == test.startswith("if near"), match
+    if isinstance(match, Match):
+        after = apply_edits(region.source, match.edits).decode()
+        assert_same(run(text, "k", (cells, 2)), run(after, "k", (cells, 2)))
 
 
 GENERATOR = """

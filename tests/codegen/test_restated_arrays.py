@@ -321,6 +321,20 @@ def k(xs):
     assert reason is None or reason in found.reason
 
 
+@pytest.mark.parametrize(
+    "appended", ["'yes' if ch == 'a' else ch", "ch.upper()", "chr(ord(ch) + 1)"]
+)
+def test_characters_do_not_become_their_numbers(appended: str, tmp_path: Path) -> None:
+    text = f"""\
+def k(text):
+    found = []
+    for ch in text:
+        found.append({appended})
+    return found
+"""
+    assert isinstance(answer("k", Case(text, seen="('cabbage' * 90"), tmp_path), Refusal)
+
+
 def test_the_list_that_is_read(tmp_path: Path) -> None:
     """A list that grows while the loop reads it is left to the loop."""
     text = CASES["extended"].text

@@ -114,6 +114,38 @@ def dot_rows(m, x):
             "([[1.5, 2.5]], [1.0, 2.0, 3.0])",
         ),
     ),
+    # Whole numbers in the run, floats in the next: Python 3.12 adds those up otherwise than a loop.
+    Case(
+        name="whole_slices",
+        text="""\
+def whole_slices(xs, k):
+    found = []
+    for i in range(k, len(xs)):
+        found.append(sum(xs[i - k : i]) / k)
+    return found
+""",
+        seen="([random.randrange(9) for _ in range(300)], 5)",
+        others=("([1e9, 0.1, -1e9, 0.3] * 9, 5)", "([1, None, 2], 1)", "([], 2)", "((1, 0.1), 1)"),
+        contains=("set(map(type, xs)) <= {int}",),
+    ),
+    Case(
+        name="whole_rows",
+        text="""\
+def whole_rows(rows, weight):
+    found = []
+    for row in rows:
+        found.append(sum(weight * x for x in row))
+    return found
+""",
+        seen="([[random.randrange(9) for _ in range(8)] for _ in range(40)], 3)",
+        others=(
+            "([[1e9, 0.1, -1e9, 0.3] * 9] * 2, 3)",
+            "([[1000000000, 1, -1000000000, 3] * 9] * 2, 0.1)",
+            "([], 3)",
+            "([[1], [1, 2]], True)",
+        ),
+        contains=("for row in rows)", "type(weight) is int"),
+    ),
 )
 
 

@@ -293,6 +293,16 @@ def test_globals_of_helpers_are_found_transitively() -> None:
     assert not dict(helper_values("helper", helper, frozenset()))
 
 
+class Clock:
+    def tick(self) -> None:
+        self.now += self.step  # type: ignore[attr-defined]
+
+
+def test_an_attribute_that_is_counted_up_is_read() -> None:
+    found = dict(helper_values("clock.tick", Clock.tick, frozenset((__file__,))))
+    assert found == {"clock.now": MISSING, "clock.step": MISSING}
+
+
 # ------------------------------------------------------------------- sharing
 def test_aliases() -> None:
     a = np.zeros((4, 4))

@@ -93,7 +93,7 @@ _Place = tuple[ast.Call | ast.stmt, tuple[str, ...], list[_Level]]
 
 
 def _places(region: Region, root: For, own: frozenset[int], nest: Nest) -> Iterator[_Place]:
-    own = own - _evaluated_often(region)
+    own = own - _evaluated_often(region) - _evaluated_late(region)
     for names, call in nest.calls:
         levels = _way_to(root, frozenset(names), own) if id(call) in own else None
         if levels is not None:
@@ -109,6 +109,26 @@ def _evaluated_often(region: Region) -> frozenset[int]:
     inner = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
     found = (node for node in ast.walk(region.loop) if isinstance(node, inner))
     return frozenset(id(part) for node in found for part in ast.walk(node))
+
+
+def _evaluated_late(region: Region) -> frozenset[int]:
+    """What some iterations do not evaluate without a branch of the loop's own.
+
+    Counter-example: ``if free[i] and near(i) > 1:`` takes a value where ``free[i]`` holds, and the
+    lanes would have one for every ``i``.
+    """
+    late: list[ast.expr] = []
+    for node in ast.walk(region.loop):
+        match node:
+            case ast.BoolOp(values=[_, *others]):
+                late += others
+            case ast.Compare(comparators=[_, *others]):
+                late += others
+            case ast.IfExp(body=body, orelse=orelse):
+                late += body, orelse
+            case ast.Assert(msg=ast.expr() as message):
+                late.append(message)
+    return frozenset(id(part) for node in late for part in ast.walk(node))
 
 
 def _way_to(root: For, names: frozenset[str], own: frozenset[int]) -> list[_Level] | None:

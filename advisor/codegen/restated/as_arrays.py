@@ -11,21 +11,29 @@ from ...patch import composed
 from ..answers import answer
 from ..nb_values import Unsupported
 from ..numpy_backend import emit
+from .begun import begun
 from .columns import without_records
 from .draft import Draft
+from .exchanged import with_exchanged_rows
+from .joined import with_filled_rows
 from .mixed import check_mixed, without_ints_among_floats
 from .nonempty import without_empty_extremes
 from .order_statistics import with_written_windows
 from .peeled import with_peeled_start
+from .plain_helpers import with_plain_helpers
 from .restate import asking_sums, without_folds
 from .slices import without_slices
 from .starts import with_fitting_starts
 from .stored import Stored, with_stores
+from .stored_rows import with_stored_rows
 from .windows import without_windows
 
 PASSES = (
+    with_exchanged_rows,
+    with_filled_rows,
     with_written_windows,
     without_windows,
+    with_plain_helpers,
     without_folds,
     without_slices,
     without_records,
@@ -42,25 +50,25 @@ def emit_restated_arrays(region: Region) -> Match | Refusal | None:
 
 
 def _restated(region: Region) -> Match | Refusal | None:
-    base = draft = with_peeled_start(Draft.of(region))
+    base = draft = with_peeled_start(begun(region))
     for one in PASSES:
         draft = one(draft)
     draft = with_fitting_starts(draft)
-    stored = with_stores(draft)
+    stored = with_stores(draft) or with_stored_rows(draft)
     if stored is None and (not draft.edits or isinstance(emit(region), Match)):
         return None
     nest = draft.restated().nest
     if isinstance(nest, Refusal):
         raise Unsupported(nest.reason, nest.line, nest.suggestion)
     check_mixed(draft, nest)
-    draft = asking_sums(draft, nest)
+    draft = asking_sums(draft, nest, own_loop=_only_the_loop(base, draft))
     alone = _only_the_loop(base, draft)
     first, around = _around(base if alone else draft, draft, stored)
     last = stored.draft if stored is not None else draft
     match = emit(replace(last.restated(), around=around))
     if isinstance(match, Refusal):
         return match
-    if draft.sums and alone:
+    if alone and any("version_info" in test for test in draft.tests):
         import_ = import_edit(first.source, "sys")[1]  # the draft with it is not what is edited
         match = replace(match, edits=(*filter(None, (import_,)), *match.edits))
     return replace(
@@ -90,13 +98,13 @@ def _around(base: Draft, draft: Draft, stored: Stored | None) -> tuple[Draft, Ar
 
 def _only_the_loop(base: Draft, draft: Draft) -> bool:
     """Whether nothing but the loop itself is another one than in the base."""
-    ends = draft.extent[1] == draft.source.span(draft.loop)[1]
-    return ends and _above(base) == _above(draft)
+    return _lines_around(base) == _lines_around(draft)
 
 
-def _above(draft: Draft) -> bytes:
-    """The new lines above the loop."""
-    return draft.source.data[draft.extent[0] : draft.source.span(draft.loop)[0]]
+def _lines_around(draft: Draft) -> tuple[bytes, bytes]:
+    """The new lines above the loop and below it."""
+    start, end = draft.source.span(draft.loop)
+    return draft.source.data[draft.extent[0] : start], draft.source.data[end : draft.extent[1]]
 
 
 def _ledger(draft: Draft, match: Match, around: Around) -> tuple[Condition, ...]:

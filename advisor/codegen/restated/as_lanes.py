@@ -9,14 +9,22 @@ from ...patch import composed
 from ..answers import answer
 from ..lanes import emit_lanes
 from ..nb_values import Unsupported
+from .begun import begun
 from .calls import without_calls
 from .columns import without_records
 from .comprehensions import without_comprehensions
-from .draft import Draft
 from .filled import without_filled
+from .plain_helpers import with_plain_helpers, without_unused
 from .prints import without_prints
 
-PASSES = (without_comprehensions, without_prints, without_filled, without_calls, without_records)
+PASSES = (
+    without_comprehensions,
+    without_prints,
+    without_filled,
+    with_plain_helpers,
+    without_calls,
+    without_records,
+)
 
 
 def emit_lanes_restated(region: Region) -> Match | Refusal | None:
@@ -33,7 +41,7 @@ def emit_lanes_restated(region: Region) -> Match | Refusal | None:
 
 def _restated(region: Region) -> Match | None:
     """The plainer form as lanes; None where there is none. Raises Unsupported."""
-    draft = Draft.of(region)
+    draft = begun(region)
     for one in PASSES:
         draft = one(draft)
     if not draft.edits:
@@ -46,7 +54,7 @@ def _restated(region: Region) -> Match | None:
     asked = (c for c in match.ledger if not c.guarded or (c.test or c.text) not in draft.tests)
     return replace(
         match,
-        edits=composed(region.source, draft.edits, match.edits),
+        edits=without_unused(draft, composed(region.source, draft.edits, match.edits)),
         ledger=(*draft.ledger, *asked),
         differences=(*draft.differences, *match.differences),
         restated=Restated(draft.edits, draft.tests),

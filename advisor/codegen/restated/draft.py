@@ -45,6 +45,8 @@ class Draft:
     """New names, which are nobody else's."""
     extent: tuple[int, int] = (0, 0)
     """The loop and the lines around it that are new."""
+    fresh: frozenset[str] = frozenset()
+    """What the new lines above the loop make: it is nothing else, and tests come before it."""
     sums: frozenset[str] = frozenset()
     """Variables that add up what ``sum`` did."""
     open: frozenset[str] = frozenset()
@@ -73,8 +75,14 @@ class Draft:
 
     @property
     def has_inner_loop(self) -> bool:
-        """Whether there is a loop in the loop."""
-        return any(isinstance(n, ast.For | ast.While) for n in own_nodes(self.loop))
+        """Whether there is a loop in the loop, or in a function that it calls, or a recursion."""
+        made = [n for n in self.source.nodes if isinstance(n, ast.FunctionDef)]
+        bodies = (
+            self.loop,
+            *self.region.functions.values(),
+            *(f for f in made if f.name in self.names),
+        )
+        return any(_goes_around(n, one) for one in bodies for n in own_nodes(one))
 
     def free(self, wanted: str, *more: str) -> str:
         """A new name that no scope of the file has."""
@@ -168,6 +176,32 @@ class Draft:
             names=self.names | frozenset(values or ()),
         )
 
+    def begun(self, edits: Sequence[Edit], values: Mapping[str, ValueInfo]) -> Draft:
+        """The draft behind edits that write a loop in the place of the user's statement.
+
+        The loop is the first one there. ``values``: what the new lines above it make.
+        """
+        first, last = self.extent
+        data = apply_edits(self.source, edits)
+        source = Source(self.source.path, data, rebound=self.source.rebound)
+        loops = [n for n in source.nodes if isinstance(n, ast.For)]
+        loop = min((n for n in loops if source.span(n)[0] >= first), key=lambda n: n.lineno)
+        function = self.function
+        if function is not None:
+            function = _statement_at(source, self.source.span(function)[0], ast.FunctionDef)
+        moved = {n: self._relocated(v, source, edits) for n, v in self.values.items()}
+        return replace(
+            self,
+            source=source,
+            loop=loop,
+            function=function,
+            values={**moved, **values},
+            edits=composed(self.region.source, self.edits, edits),
+            extent=(first, last + len(data) - len(self.source.data)),
+            names=self.names | frozenset(values),
+            fresh=frozenset(values),
+        )
+
     def _same_loop(self, source: Source, edits: Sequence[Edit]) -> Loop:
         at = self._moved(self.source.span(self.loop)[0], edits)
         if isinstance(self.loop, ast.For):
@@ -206,6 +240,8 @@ class Draft:
         """The draft on a condition that is tested above it."""
         if test in self.tests:
             return self
+        if self.fresh and not self.fresh.isdisjoint(_names_in(test)):
+            raise Unsupported(f"a test of what is not made yet: {test}", self.loop.lineno)
         return replace(self, tests=(*self.tests, test), ledger=(*self.ledger, condition))
 
     def guarded(self) -> Draft:
@@ -309,6 +345,18 @@ def _statement_at(source: Source, offset: int, kind: type[Found]) -> Found:
         if isinstance(node, kind) and source.span(node)[0] == offset:
             return node
     raise PatchError("the restated loop is not found again")
+
+
+def _goes_around(node: ast.AST, owner: ast.AST) -> bool:
+    """Whether the node is a loop, or a call by which a function calls itself."""
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return isinstance(owner, ast.FunctionDef) and owner.name == name
+    return isinstance(node, ast.For | ast.While)
+
+
+def _names_in(test: str) -> set[str]:
+    return {n.id for n in ast.walk(ast.parse(test, mode="eval")) if isinstance(n, ast.Name)}
 
 
 def _block_at(source: Source, offset: int) -> list[ast.stmt]:

@@ -26,6 +26,8 @@ _NAMES = {
     "call": "answer",
 }
 _FOLDS = frozenset({"sum", "any", "all", "min", "max"})
+_HOLDERS = frozenset({"list", "tuple", "sorted"})
+"""Functions that take all elements before they look at any."""
 _MOST = 40
 """Comprehensions that one loop may have."""
 
@@ -46,6 +48,8 @@ class Fold:
     """``min`` and ``max`` with a key: what is chosen by the element, which is the key."""
     under: str = ""
     """The condition under which the statement comes to it; empty where it always does."""
+    into: str = ""
+    """What a list is handed to: ``tuple`` of ``tuple(f(x) for x in xs)``."""
 
 
 def without_generators(draft: Draft) -> Draft:
@@ -54,7 +58,8 @@ def without_generators(draft: Draft) -> Draft:
         found = next(_folds(draft), None)
         if found is None:
             return draft
-        draft = _Writer(draft, found).written()
+        writer = Writer(draft, found)
+        draft = writer.noted(draft.advanced(writer.changes()[1]))
     raise Unsupported("too many comprehensions in one loop", draft.loop.lineno)
 
 
@@ -174,6 +179,11 @@ def fold_of(draft: Draft, statement: ast.stmt, node: ast.expr) -> Fold | None:
             # the function is written out where it is called, which a condition has no room for
             function = module_of(draft.source).functions.get(name)
             return Fold(statement, node, "call", node, ()) if _is_long(function) else None
+        case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as made], keywords=[]) if (
+            name in _HOLDERS and draft.is_builtin(name)
+        ):
+            into = "" if name == "list" else name
+            found = Fold(statement, node, "list", made.elt, made.generators, into=into)
         case ast.ListComp(elt=element, generators=generators) if not _known_as_it_is(node):
             found = Fold(statement, node, "list", element, generators)
     if found is None or not _is_plain(found):
@@ -225,20 +235,20 @@ def _is_plain(found: Fold) -> bool:
 
 
 # ----------------------------------------------------------------------- text
-class _Writer:
-    """The loop for one fold."""
+class Writer:
+    """The loop for one fold. ``own``: a list may be filled under the name that it gets."""
 
-    def __init__(self, draft: Draft, fold: Fold) -> None:
+    def __init__(self, draft: Draft, fold: Fold, *, own: bool = True) -> None:
         self.draft = draft
         self.fold = fold
         self.new: list[str] = []
         self.targets = self._targets()
-        owner = self._owner()
+        owner = self._owner() if own else None
         self.result = owner or self._free(_NAMES[fold.kind])
         self.owned = owner is not None
 
-    def written(self) -> Draft:
-        """The draft with the loop."""
+    def changes(self) -> tuple[list[str], list[Edit]]:
+        """The lines above the loop, and the edits that write them and the loop."""
         fold, draft = self.fold, self.draft
         first, body, last = self._lines()
         loops = [*self._loops(list(fold.generators), body), *last]
@@ -246,13 +256,16 @@ class _Writer:
             loops = [f"if {fold.under}:", *_deeper(loops)]
         lines = [*first, *loops]
         if self.owned:
-            edits = draft.instead(fold.statement, lines)
-        else:
-            span = draft.source.span(fold.node)
-            edits = [*draft.above(fold.statement, lines), Edit(*span, self.result)]
-        draft = draft.advanced(edits)
-        sums = {self.result} if fold.kind == "sum" else set()
-        open_ = {self.result} if fold.kind in ("min", "max") else set()
+            return first, draft.instead(fold.statement, lines)
+        span = draft.source.span(fold.node)
+        result = f"{fold.into}({self.result})" if fold.into else self.result
+        return first, [*draft.above(fold.statement, lines), Edit(*span, result)]
+
+    def noted(self, draft: Draft) -> Draft:
+        """The draft behind the changes, with what is to be known of the new names."""
+        kind = self.fold.kind
+        sums = {self.result} if kind == "sum" else set()
+        open_ = {self.result} if kind in ("min", "max") else set()
         return replace(
             draft,
             names=draft.names | frozenset(self.new),
@@ -267,7 +280,9 @@ class _Writer:
     def _owner(self) -> str | None:
         """``y`` of ``y = [...]``, where nothing in the brackets reads ``y``: filled directly."""
         match self.fold.statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is self.fold.node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                value is self.fold.node and not self.fold.into
+            ):
                 reads = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
                 return None if name in reads else name
         return None
@@ -323,7 +338,9 @@ class _Writer:
         result, element = self.result, self._text(self.fold.element)
         match self.fold.kind:
             case "sum":
-                return [f"{result} = {self.fold.start}"], [f"{result} += {element}"], []
+                # ``+=`` would change what is added up where that is no number, and says so
+                term = element if _binds(self.fold.element) else f"({element})"
+                return [f"{result} = {self.fold.start}"], [f"{result} = {result} + {term}"], []
             case "any":
                 body = [f"if {element}:", f"    {result} = True", "    break"]
                 return [f"{result} = False"], body, []
@@ -354,6 +371,13 @@ class _Writer:
         if self.fold.chosen is not None:
             body.insert(3, f"    {result} = {self._text(self.fold.chosen)}")
         return [*first, f"{some} = False"], body, [f"if not {some}:", f"    {kind}(())"]
+
+
+def _binds(node: ast.expr) -> bool:
+    """Whether an expression needs no parentheses behind a plus."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Mult | ast.Div | ast.FloorDiv | ast.Mod | ast.Pow)
+    return isinstance(node, ast.Name | ast.Constant | ast.Call | ast.Subscript | ast.Attribute)
 
 
 def _deeper(lines: Sequence[str]) -> list[str]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import ast
 import textwrap
 
+from ...model import Source
 from ..nb_values import Unsupported
-from .draft import Draft
+from .draft import Draft, Loop
 
 
 def own_loop(draft: Draft) -> list[str]:
     """Its lines, as written, from the first column. Raises Unsupported."""
-    source, loop = draft.region.source, draft.region.loop
+    return loop_lines(draft.region.source, draft.region.loop)
+
+
+def loop_lines(source: Source, loop: Loop) -> list[str]:
+    """The lines of a loop, from the first column. Raises Unsupported."""
     for node in ast.walk(loop):
         if isinstance(node, ast.JoinedStr | ast.Constant) and node.end_lineno != node.lineno:
             raise Unsupported("text of several lines in the loop", node.lineno)

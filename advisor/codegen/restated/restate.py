@@ -7,16 +7,17 @@ import sys
 from dataclasses import replace
 
 from ...loopnest.ir import Kind, Nest
-from ...model import Basis, Condition, Edit, Match, Refusal, Region, Restated
-from ...names import import_edit
+from ...model import Edit, Match, Refusal, Region, Restated
 from ...patch import composed
 from ..answers import answer
 from ..nb_values import Unsupported
 from ..numba_cpu import emit
 from .appends import with_split_appends
+from .begun import begun
 from .calls import without_calls
 from .columns import without_records
 from .conditions import without_called_conditions
+from .costs import has_costs, with_costs
 from .dict_tables import without_dicts
 from .draft import Draft
 from .draws import without_draws
@@ -25,13 +26,18 @@ from .exits import without_else, without_returns
 from .filled import without_filled
 from .generators import without_generators
 from .in_order import with_named_operands
+from .keyed import without_keyed_dicts
 from .letters import without_letters
 from .mixed import check_mixed, without_ints_among_floats
 from .optional import without_none
 from .plain_draws import with_plain_draws
+from .plain_helpers import asking_version, with_plain_helpers, without_unused
 from .prints import without_prints
 from .queues import without_queues
 from .ragged import without_ragged_rows
+from .recursions import without_recursions
+from .recursive_methods import without_recursive_methods
+from .row_swaps import without_row_swaps
 from .slices import is_slice, with_named_slices, without_slices
 from .sorts import with_sorts
 from .starts import with_fitting_starts, with_starts
@@ -40,6 +46,7 @@ from .tabled import with_tables
 from .twister import with_twister
 from .unpacked import with_unpacked_rows
 from .vectors import with_components
+from .whole_sums import asking_whole_numbers
 from .windows import without_windows
 
 _ROUNDS = 20
@@ -58,6 +65,7 @@ def without_folds(draft: Draft) -> Draft:
 
 
 PASSES = (
+    without_recursions,
     without_dicts,
     without_draws,
     without_prints,
@@ -65,8 +73,10 @@ PASSES = (
     with_unpacked_rows,
     without_windows,
     without_swaps,
+    without_row_swaps,
     without_ints_among_floats,
     without_called_conditions,
+    with_plain_helpers,
     without_folds,
     with_twister,
     without_slices,
@@ -79,6 +89,8 @@ PASSES = (
     without_queues,
     without_ragged_rows,
     without_returns,  # of what the passes above check
+    without_recursive_methods,
+    without_keyed_dicts,
 )
 
 
@@ -94,7 +106,7 @@ def _restated(region: Region) -> Match | None:
     if not isinstance(region.nest, Refusal):
         return _passed(region, Draft.of(region)) or _sorting(region)
     try:
-        found = _passed(region, Draft.of(region))
+        found = _passed(region, begun(region))
     except Unsupported as error:
         found = _rarer(region)
         if found is None:
@@ -104,23 +116,36 @@ def _restated(region: Region) -> Match | None:
 
 def _rarer(region: Region) -> Match | None:
     """The loop in one of the forms that leave Python the user's own; None where there is none."""
-    return _sorting(region) or _in_components(region)
+    return _sorting(region) or _in_components(region) or _in_costs(region)
 
 
 def _sorting(region: Region) -> Match | None:
     """The loop that sorts short lists itself; None where none are sorted. Raises Unsupported."""
-    plain = Draft.of(region)
+    plain = begun(region)
     draft = with_sorts(plain)
     return None if draft is plain else _compiled(without_slices(without_folds(draft)))
 
 
 def _in_components(region: Region) -> Match | None:
     """The loop without small vectors; None where there are none. Raises Unsupported."""
-    plain = without_slices(Draft.of(region))
+    plain = without_slices(begun(region))
     draft = with_components(plain)
     if draft is plain:
         return None
     return _compiled(draft) if draft.in_python else _passed(region, draft)
+
+
+def _in_costs(region: Region) -> Match | None:
+    """The loop with ints and infinities as floats; None without such. Raises Unsupported."""
+    draft = begun(region)
+    if not has_costs(draft):
+        return None
+    for one in PASSES:
+        draft = draft if one is without_ints_among_floats else one(draft)
+        if draft.in_python:
+            return None
+    new = with_costs(draft)
+    return None if new is draft else _compiled(new)
 
 
 def _passed(region: Region, draft: Draft) -> Match | None:
@@ -174,7 +199,7 @@ def _compiled(draft: Draft) -> Match:
     match = emit(draft.restated(), parallel=False)
     if isinstance(match, Refusal):
         raise Unsupported(match.reason, None, match.suggestion)
-    edits = composed(draft.region.source, draft.edits, match.edits)
+    edits = without_unused(draft, composed(draft.region.source, draft.edits, match.edits))
     if draft.plain:
         edits = with_plain_draws(draft.region.source, edits, draft.plain)
     # what the plainer text asks already need not be said twice
@@ -198,16 +223,16 @@ def _first_step(draft: Draft) -> tuple[Edit, ...]:
     return with_plain_draws(draft.region.source, edits, draft.plain)
 
 
-def asking_sums(draft: Draft, nest: Nest) -> Draft:
-    """``sum`` adds floats one after the other up to Python 3.11, and compensated from 3.12 on."""
+def asking_sums(draft: Draft, nest: Nest, *, own_loop: bool = False) -> Draft:
+    """``sum`` adds floats one after the other up to Python 3.11, and compensated from 3.12 on.
+
+    ``own_loop``: where the new form does not suit, the user's own loop runs.
+    """
     floats = [n for n in draft.sums if nest.privates[n].is_python]
     if not any(nest.privates[n].kind is Kind.FLOAT for n in floats):
-        return draft
+        whole = draft if own_loop else asking_whole_numbers(draft, nest)
+        if whole is not None:
+            return whole
     if sys.version_info >= (3, 12):
         raise Unsupported("sum() of floats, which this Python compensates", None, "add in a loop")
-    name, edit = import_edit(draft.source, "sys")
-    text = f"{name}.version_info < (3, 12)"
-    condition = Condition(
-        "sum() adds floats one after the other", Basis.OBSERVED, guarded=True, test=text
-    )
-    return draft.importing(edit).asking(text, condition)
+    return asking_version(draft)

@@ -19,7 +19,7 @@ from .appends import EMPTY
 from .bounds import added, linear, spelled
 from .draft import Draft
 
-_DTYPES = {Kind.FLOAT: "float64", Kind.INT: "int64", Kind.BOOL: "bool"}
+DTYPES = {Kind.FLOAT: "float64", Kind.INT: "int64", Kind.BOOL: "bool"}
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class _Counter:
 def with_stores(draft: Draft) -> Stored | None:
     """The draft with an array for each list that every iteration appends to; None without one."""
     appended = _appended(draft)
-    counter = _counter(draft) if appended else None
+    counter = counter_of(draft) if appended else None
     nest = draft.restated().nest if counter else None
     if counter is None or not isinstance(nest, Nest):
         return None
-    types = {name: _element(nest, name) for name in appended}
+    types = {name: element_of(nest, name) for name in appended}
     if None in types.values() or nest.grown - set(appended):
         return None
     numpy, import_ = import_edit(draft.source, "numpy", "np")
@@ -61,10 +61,10 @@ def with_stores(draft: Draft) -> Stored | None:
     for name, calls in appended.items():
         type_ = types[name]
         assert type_ is not None
-        dtype = _DTYPES[type_.kind]
+        dtype = DTYPES[type_.kind]
         given = "" if dtype == "float64" else f", dtype={dtype if dtype == 'bool' else 'int'}"
         lines.append(f"{names[name]} = {numpy}.empty({counter.count}{given})")
-        values[names[name]] = _array(dtype)
+        values[names[name]] = array_info(dtype)
         for call in calls:
             text = draft.source.text(call.args[0])
             store = f"{names[name]}[{counter.position}] = {text}"
@@ -73,22 +73,23 @@ def with_stores(draft: Draft) -> Stored | None:
     new = draft.advanced([*draft.above(draft.loop, lines), *edits], values, gone=appended)
     new = replace(new, names=new.names | made).importing(import_)
     behind = tuple(f"{name}.extend({array}.tolist())" for name, array in names.items())
-    return Stored(new, tuple(_tests(draft, list(appended))), tuple(lines), behind, made)
+    return Stored(new, tuple(tests_of(draft, list(appended))), tuple(lines), behind, made)
 
 
-def _array(dtype: str) -> ValueInfo:
+def array_info(dtype: str, ndim: int = 1) -> ValueInfo:
+    """What is known of an array that new code makes."""
     return ValueInfo(
         "ndarray",
         "numpy.ndarray",
         dtype=dtype,
-        ndim=1,
-        shape=(None,),
+        ndim=ndim,
+        shape=(None,) * ndim,
         c_contiguous=True,
         writeable=True,
     )
 
 
-def _tests(draft: Draft, names: Sequence[str]) -> list[str]:
+def tests_of(draft: Draft, names: Sequence[str]) -> list[str]:
     """Those that may be older are lists, and none of them is another one or what the loop reads."""
     older = [name for name in names if not _is_made_above(draft, name)]
     read = {dotted(n) for n in ast.walk(draft.loop) if isinstance(n, ast.Name | ast.Attribute)}
@@ -131,10 +132,12 @@ def _makes(statement: ast.Assign, name: str) -> bool:
     return False
 
 
-def _element(nest: Nest, name: str) -> Scalar | None:
+def element_of(nest: Nest, name: str) -> Scalar | None:
     """Type of what is appended: plain Python numbers of one kind; None for anything else."""
     info = nest.arrays.get(name)
-    if info is None or not info.element.is_python or info.element.kind not in _DTYPES:
+    if info is None or not info.element.is_python or info.element.kind not in DTYPES:
+        return None
+    if name in nest.text:  # characters, which a nest has as numbers
         return None
     return info.element
 
@@ -142,11 +145,11 @@ def _element(nest: Nest, name: str) -> Scalar | None:
 def _appended(draft: Draft) -> dict[str, list[ast.Call]]:
     """Lists that each iteration appends one element to -> the calls; no other use of them."""
     loop = draft.loop
-    if not isinstance(loop, ast.For) or _leaves_early(loop):
+    if not isinstance(loop, ast.For) or leaves_early(loop):
         return {}
     found: dict[str, list[ast.Call]] = {}
-    for name in dict.fromkeys(n for s in ast.walk(loop) if (n := _grown(s)) is not None):
-        calls = _once(loop.body, name)
+    for name in dict.fromkeys(n for s in ast.walk(loop) if (n := grown_list(s)) is not None):
+        calls = appended_once(loop.body, name)
         uses = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
         seen = draft.values.get(name)
         aliases = draft.region.observation.aliases if draft.region.observation else ()
@@ -159,7 +162,7 @@ def _appended(draft: Draft) -> dict[str, list[ast.Call]]:
     return found
 
 
-def _grown(node: ast.AST) -> str | None:
+def grown_list(node: ast.AST) -> str | None:
     """The list that a statement appends one element to."""
     match node:
         case ast.Expr(
@@ -171,16 +174,16 @@ def _grown(node: ast.AST) -> str | None:
     return None
 
 
-def _once(block: Sequence[ast.stmt], name: str) -> list[ast.Call] | None:
+def appended_once(block: Sequence[ast.stmt], name: str) -> list[ast.Call] | None:
     """The calls of which every way through the block comes to one; None if some do not."""
     found: list[ast.Call] | None = None
     for statement in block:
         calls = None
-        if _grown(statement) == name:
+        if grown_list(statement) == name:
             assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
             calls = [statement.value]
         elif isinstance(statement, ast.If):
-            then, other = _once(statement.body, name), _once(statement.orelse, name)
+            then, other = appended_once(statement.body, name), appended_once(statement.orelse, name)
             calls = None if then is None or other is None else [*then, *other]
         if calls is not None and found is not None:
             return None
@@ -188,7 +191,7 @@ def _once(block: Sequence[ast.stmt], name: str) -> list[ast.Call] | None:
     return found
 
 
-def _leaves_early(loop: ast.For) -> bool:
+def leaves_early(loop: ast.For) -> bool:
     """Whether an iteration may end before its last statement."""
     inner = {id(n) for s in own_nodes(loop) if isinstance(s, ast.For | ast.While) for n in _own(s)}
     for node in own_nodes(loop):
@@ -204,7 +207,7 @@ def _own(loop: ast.For | ast.While) -> list[ast.AST]:
 
 
 # ------------------------------------------------------------------ iterations
-def _counter(draft: Draft) -> _Counter | None:
+def counter_of(draft: Draft) -> _Counter | None:
     """How the iterations are numbered; None where nothing tells before the loop."""
     loop = draft.loop
     assert isinstance(loop, ast.For)

@@ -23,17 +23,17 @@ _MOST = 3
 
 def without_swaps(draft: Draft) -> Draft:
     """The draft with buffers that stay in place; unchanged where there are other assignments."""
-    found = list(_rotations(draft))
+    found = list(rotations(draft))
     if not found or len({tuple(to) + tuple(of) for _, to, of in found}) > 1:
         return draft
     _, to, _ = found[0]
-    if any(_is_assigned_otherwise(draft, path, [node for node, _, _ in found]) for path in to):
+    if any(is_assigned_otherwise(draft, path, [node for node, _, _ in found]) for path in to):
         return draft
     rank = draft.values[to[0]].ndim or 0
     return _rotated(draft, found, rank) if 1 <= rank <= 2 else draft
 
 
-def _rotations(draft: Draft) -> Iterator[tuple[ast.Assign, list[str], list[str]]]:
+def rotations(draft: Draft) -> Iterator[tuple[ast.Assign, list[str], list[str]]]:
     """Assignments that hand each buffer another one's place: (statement, targets, values)."""
     for node in own_nodes(draft.loop):
         match node:
@@ -62,7 +62,7 @@ def _element(info: ValueInfo) -> str:
     return "" if info.element is None else info.element.kind
 
 
-def _is_assigned_otherwise(draft: Draft, path: str, known: Sequence[ast.Assign]) -> bool:
+def is_assigned_otherwise(draft: Draft, path: str, known: Sequence[ast.Assign]) -> bool:
     """Whether the loop gives the name, or a part of the path, another value somewhere."""
     inside = {id(n) for node in known for n in ast.walk(node)}
     for node in own_nodes(draft.loop):
