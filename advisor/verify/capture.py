@@ -8,9 +8,10 @@ process that ran somebody's program is data, not code.
 
 A *value* in the document is a JSON scalar (None, bool, int, float, str as such), or a list whose
 first item says what it is: ``["r", node]``, ``["c", re, im]``, ``["n", dtype, hex]`` (a NumPy
-scalar), ``["b", hex]``, ``["I", hex]`` (a huge int), ``["q", kind, name]`` (something known by its
-name), ``["t", ...]`` (a tuple of such values, only as an element of a set), or ``{"e": serial}``
-(a record that is packed with others, see ``packing``).
+scalar), ``["b", hex]``, ``["s", hex]`` (text that is no Unicode), ``["I", hex]`` (a huge int),
+``["q", kind, name]`` (something known by its name), ``["t", ...]`` (a tuple of such values,
+only as an element of a set), or ``{"e": serial}`` (a record that is packed with others, see
+``packing``).
 
 This module runs inside the user's process: it imports nothing heavy, and NumPy only if the
 process has it already.
@@ -61,6 +62,15 @@ class TooLarge(Exception):
     """More objects than ``NODE_LIMIT``."""
 
 
+def _text(text: str) -> Value:
+    """JSON writes two lone surrogates as it writes the character that they would stand for."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return ["s", text.encode("utf-8", "surrogatepass").hex()]
+    return text
+
+
 class _Encoder:
     """Numbers the objects and describes each once, without recursion."""
 
@@ -98,8 +108,10 @@ class _Encoder:
     # ------------------------------------------------------------- values
     def value(self, thing: Any) -> Value:
         kind = type(thing)
-        if thing is None or kind is bool or kind is float or kind is str:
+        if thing is None or kind is bool or kind is float:
             return thing
+        if kind is str:
+            return thing if thing.isascii() else _text(thing)
         if kind is int:
             return thing if thing.bit_length() < 4096 else ["I", hex(thing)]
         if kind is complex:

@@ -103,6 +103,7 @@ _WORDS = {
     "r": "an object",
     "c": "builtins.complex",
     "b": "builtins.bytes",
+    "s": "builtins.str",
     "I": "builtins.int",
     "q": "a named object",
     "t": "builtins.tuple",
@@ -207,7 +208,7 @@ class _Walk:
             x, y = (np.frombuffer(bytes.fromhex(v[2]), dtype=dtype) for v in (a, b))
             self.arrays(path, x, y)
         elif a != b:
-            before, after = (bytes.fromhex(v[1]) if v[0] == "b" else v[-1] for v in (a, b))
+            before, after = (bytes.fromhex(v[1]) if v[0] in "bs" else v[-1] for v in (a, b))
             raise _Difference(f"{path}: {_short(before)} became {_short(after)}")
 
     def floats(self, path: str, a: Any, b: Any, dtype: np.dtype[Any]) -> None:
