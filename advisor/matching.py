@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -182,9 +181,8 @@ def _may_be_tried(region: Region, match: Match) -> bool:
 
 
 def _answer(rule: Rule, region: Region) -> Answer:
-    hidden = statement_of(region.loop)
-    if hidden is not None and not _looks_at(rule, hidden):
-        return None  # runs once: what is true of loops is not true of it
+    if not looks_at(rule, region):
+        return None
     try:
         answer = rule.function(region)
         if not isinstance(answer, Match):
@@ -206,7 +204,11 @@ def _answer(rule: Rule, region: Region) -> Answer:
         )
 
 
-def _looks_at(rule: Rule, hidden: ast.stmt) -> bool:
+def looks_at(rule: Rule, region: Region) -> bool:
+    """Whether a rule knows regions of this kind: what holds a loop inside runs once itself."""
+    hidden = statement_of(region.loop)
+    if hidden is None:
+        return True
     return rule.row_calls if is_row_call(hidden) else rule.comprehensions
 
 

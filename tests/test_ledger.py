@@ -225,6 +225,7 @@ HELD_BY_WHAT_IS_BEFORE = {
     "len(spins) <= 2 ** 24": "more numbers than fit: tests/codegen/test_restated_draws.py",
     "set(map(type, bodies)) <= {Body}": "another class: tests/codegen/test_restated_records.py",
     "set(map(type, comets)) <= {Comet}": "another class: tests/codegen/test_lanes.py",
+    "len(b) > 0": "b[0] was read above",
     "labels is not graph_start": "graph_start is made a few lines above",
     "labels is not graph_flat": "graph_flat is made a few lines above",
     "_is_vector(graph_start, int)": "graph_start holds sums of lengths",

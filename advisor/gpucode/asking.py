@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ..matching import looks_at
 from ..model import Advice, Region
 from ..registry import Rule
 
 
 def named_mistakes(rule: Rule, region: Region) -> Iterator[Advice]:
     """The mistakes that one rule sees in the loop; nothing where it answers anything else."""
+    if not looks_at(rule, region):
+        return
     try:
         answer = rule.function(region)
     except Exception:  # the full journey reports a rule's bug; here the others' findings stand

@@ -80,11 +80,12 @@ def confined(work: Callable[[], T], writable: Iterable[Path]) -> T:
             problems.append(problem)
 
     thread = threading.Thread(target=confine, name="landlock", daemon=True)
-    thread.start()
     try:
+        thread.start()
         thread.join()
     except BaseException:  # Ctrl-C: what has been begun is done before the caller cleans up
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
         raise
     if problems:
         raise problems[0]

@@ -39,6 +39,11 @@ for line in sys.stdin.buffer:
     if word[0] == b"+": groups.add(int(word[1]))
     elif word[0] == b"-": groups.discard(int(word[1]))
     elif word[0] == b"end": sys.exit()
+def names_scratch(name):
+    try:
+        with open("/proc/" + name + "/environ", "rb") as file:
+            return os.fsencode(scratch) + b"/" in file.read()
+    except OSError: return False
 def left():
     found = []
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
@@ -49,8 +54,8 @@ def left():
                 with open("/proc/" + name + "/stat") as file:
                     state = file.read().rpartition(")")[2].split()[0]
             except OSError: continue
-            if limit and int(limit[1]) >> 10 == brand and state not in "ZX":
-                found.append(int(name))
+            branded = limit and int(limit[1]) >> 10 == brand
+            if state not in "ZX" and (branded or names_scratch(name)): found.append(int(name))
     return found
 for group in groups:
     try: os.killpg(group, signal.SIGKILL)
@@ -70,7 +75,8 @@ for attempt in range(100):
 """
 """Reads the process groups in use from the tool. Its end of file without ``end`` means that the
 tool died: then the groups, whatever carries our brand, and the scratch folder go. What was started
-while a list was read is not on it: so it looks until it has twice found none."""
+while a list was read is not on it: so it looks until it has twice found none. A process of which
+the tool died before it could brand it names our folder in its environment."""
 
 LOOKS = 100
 """Most looks for what is left of a run."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpuadvise.cases import static_chain
+from gpuadvise.matching import looks_at
 from gpuadvise.model import Mistake
 from gpuadvise.patch import apply_edits
 from gpuadvise.registry import rules
@@ -38,7 +39,7 @@ def mistakes(path: Path) -> list[tuple[str, Mistake]]:
         except LookupError:
             continue
         for region in chain:
-            for rule in CUPY:
+            for rule in (rule for rule in CUPY if looks_at(rule, region)):
                 answer = rule.function(region)
                 for mistake in answer if isinstance(answer, tuple) else ():
                     if mistake.match is not None:

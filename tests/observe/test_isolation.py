@@ -497,6 +497,37 @@ def test_who_is_dead_but_not_asked_for_is_not_left(tmp_path: Path) -> None:
         assert list(process.branded(tmp_path)) == []
 
 
+@needs_proc
+def test_the_watchdog_ends_what_the_tool_could_not_brand_before_it_died(make: Make) -> None:
+    target = make("import time; print(1); time.sleep(60)")
+    driver = f"""
+import pathlib, sys
+sys.path[:0] = {sys.path!r}
+from gpuadvise.model import Target
+from gpuadvise.observe import process, running
+from gpuadvise.observe.sandbox import Sandbox
+running.brand = lambda *of: None
+process.Watchdog.add = lambda watchdog, pid: print(box.root, pid, flush=True)
+target = Target(script=pathlib.Path({str(target.script)!r}), cwd=pathlib.Path({str(target.cwd)!r}),
+                python=sys.executable)
+with Sandbox(target) as box:
+    box.run(box.command())
+"""
+    with subprocess.Popen([sys.executable, "-c", driver], stdout=subprocess.PIPE) as tool:
+        assert tool.stdout is not None
+        root, pid = tool.stdout.readline().decode().split()
+        assert alive(int(pid)) and branded(Path(root)) == []
+        tool.kill()
+    wait_for(lambda: not at_work(int(pid)) and not Path(root).exists())
+
+
+def at_work(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
 def branded(root: Path) -> list[str]:
     """The processes of a sandbox, but for those that init has still to reap."""
     from gpuadvise.observe.process import RUNS, brand_of
