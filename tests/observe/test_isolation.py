@@ -501,13 +501,16 @@ def test_who_is_dead_but_not_asked_for_is_not_left(tmp_path: Path) -> None:
 def test_the_watchdog_ends_what_the_tool_could_not_brand_before_it_died(make: Make) -> None:
     target = make("import time; print(1); time.sleep(60)")
     driver = f"""
-import pathlib, sys
+import pathlib, sys, time
 sys.path[:0] = {sys.path!r}
 from gpuadvise.model import Target
 from gpuadvise.observe import process, running
 from gpuadvise.observe.sandbox import Sandbox
 running.brand = lambda *of: None
-process.Watchdog.add = lambda watchdog, pid: print(box.root, pid, flush=True)
+def told(watchdog, pid):
+    time.sleep(1)  # until the script is at work
+    print(box.root, pid, flush=True)
+process.Watchdog.add = told
 target = Target(script=pathlib.Path({str(target.script)!r}), cwd=pathlib.Path({str(target.cwd)!r}),
                 python=sys.executable)
 with Sandbox(target) as box:
