@@ -350,3 +350,20 @@ def test_the_report_names_lines_of_the_users_file(tmp_path: Path) -> None:
     found = answer("spread", CASES["spread"], tmp_path)
     assert not isinstance(found, Refusal)
     assert "lines 3-4" in [condition.evidence for condition in found[1].ledger]
+
+
+def test_refusals_name_no_line_of_a_text_that_the_user_has_not_seen(tmp_path: Path) -> None:
+    text = """\
+def means(wet, n):
+    state = [0.3] * n
+    history = []
+    for amount in wet:
+        new = []
+        for i in range(n):
+            new.append(min(0.5, max(0.05, state[i] + amount)))
+        state = new
+        history.append(sum(state) / len(state))
+    return history
+"""
+    found = answer("means", Case(text, seen="([0.25, -0.5, 0.125] * 20, 8"), tmp_path)
+    assert isinstance(found, Refusal) and found.line == 4, found

@@ -49,7 +49,7 @@ def emit_restated_arrays(region: Region) -> Match | Refusal | None:
     return answer(_restated, region, "a plainer form")
 
 
-def _restated(region: Region) -> Match | Refusal | None:
+def _restated(region: Region) -> Match | None:
     base = draft = with_peeled_start(begun(region))
     for one in PASSES:
         draft = one(draft)
@@ -59,7 +59,7 @@ def _restated(region: Region) -> Match | Refusal | None:
         return None
     nest = draft.restated().nest
     if isinstance(nest, Refusal):
-        raise Unsupported(nest.reason, nest.line, nest.suggestion)
+        raise _of_the_loop(nest, draft)
     check_mixed(draft, nest)
     draft = asking_sums(draft, nest, own_loop=_only_the_loop(base, draft))
     alone = _only_the_loop(base, draft)
@@ -67,7 +67,7 @@ def _restated(region: Region) -> Match | Refusal | None:
     last = stored.draft if stored is not None else draft
     match = emit(replace(last.restated(), around=around))
     if isinstance(match, Refusal):
-        return match
+        raise _of_the_loop(match, last)
     if alone and any("version_info" in test for test in draft.tests):
         import_ = import_edit(first.source, "sys")[1]  # the draft with it is not what is edited
         match = replace(match, edits=(*filter(None, (import_,)), *match.edits))
@@ -78,6 +78,11 @@ def _restated(region: Region) -> Match | Refusal | None:
         differences=(*draft.differences, *match.differences),
         restated=Restated(first.edits, (base if alone else draft).tests) if first.edits else None,
     )
+
+
+def _of_the_loop(refusal: Refusal, draft: Draft) -> Unsupported:
+    """At the user's loop where the text was rewritten: its lines are not the user's."""
+    return Unsupported(refusal.reason, None if draft.edits else refusal.line, refusal.suggestion)
 
 
 def _around(base: Draft, draft: Draft, stored: Stored | None) -> tuple[Draft, Around]:
